@@ -110,6 +110,8 @@ class Sidebar {
     const plan = this.plans.find((plan) => plan.name === name);
     this.often.value = name;
     this.planned.show(plan ?? null, this.state);
+    const { steps, epochs } = this.current.values;
+    if (chosen && plan && !steps && !epochs) this.current.take({ steps: plan.steps });
     if (chosen && plan) this.planned.node.scrollIntoView({ block: "center" });
     this.keep();
   }

@@ -193,8 +193,10 @@ class FormService:
         return {"axes": axes, "said": self._work(made) if asked.plan else ""}
 
     def _work(self, made: Config) -> str:
-        said = work(*self._runs.work(made), at_most=made.single.steps is not None)
-        return f"{said} Trained with {seeds_in_words(sweep_of(made).seeds)}."
+        steps = made.single.steps
+        said = work(*self._runs.work(made), at_most=steps is not None)
+        ends = f" Each ends after {steps:,} steps." if steps else ""
+        return f"{said}{ends} Trained with {seeds_in_words(sweep_of(made).seeds)}."
 
     def _large(self, config: Config) -> str:
         """Say how much there is to train where a person would want to know before it begins; empty: it is little, or

@@ -175,6 +175,8 @@ def test_choices_survive_a_reload_here_alone_and_go_with_the_reset(
     choose(page, "Encoder", "timm model")
     expect(named(page, "Learning rate")).to_have_value("0.0001")
     named(page, "How often").select_option("sweep")
+    expect(named(page, "Maximum steps")).to_have_value("300")  # equal trainings, on a busy machine too
+    expect(page.locator(".rs-plan")).to_contain_text("Each ends after 300 steps.")
     values = {"Seed": "7", "Budget in minutes": "1.5", "More metrics": "R_at_10, AP_at_5_level1"}
     values |= {"Vary": "dim", "Values 1": "32, 64"}
     for label, value in values.items():

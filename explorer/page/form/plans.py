@@ -23,6 +23,9 @@ from trainers.plans.config import FOLDS, SweepConfig, data_of
 
 MOST = 6
 """Settings that the page varies at once; the command line and the API take more."""
+STEPS = 300
+"""After which the runs of a plan end that is made of a run without steps or epochs: in equal minutes, on a machine that
+does other work too, its trainings would differ. Their minutes stay as a limit."""
 WORDS = MappingProxyType({"sweep": "over seeds", "fair_comparison": "fair comparison"})
 """Of each plan its name in the menu beside Train."""
 _FIELDS = ("seeds", "trials")
@@ -55,7 +58,7 @@ def plans_json(form: Form, most: int | None = None) -> list[Json]:
             first = {} if most is None else _allowed(form, name, defaults, most)
             for about in fields:
                 about["default"] = first.get(about["name"], about["default"])
-            described.append({"name": name, "title": plan.title, "word": WORDS[name], "fields": fields})
+            described.append({"name": name, "title": plan.title, "word": WORDS[name], "steps": STEPS, "fields": fields})
     return described
 
 
