@@ -82,7 +82,7 @@ _SHAPE = {
     "input_shadow_focus": "none",
     "layout_gap": "12px",
     "shadow_drop": "none",
-    "shadow_drop_lg": "none",
+    "shadow_drop_lg": "0 0 0 1px var(--border-color-primary), 0 8px 28px rgb(0 0 0 / 0.17)",  # of open menus
 }
 
 

@@ -56,10 +56,10 @@ def build(reports: PlanReports) -> None:
         parts.small("Make a sweep", variant="primary").click(fn=None, js=_SWEEP)
     with gr.Column(visible=False, elem_id="rs-compare") as whole:
         head = Head(plan)
-    _hub(reports, seen, looked)
     with gr.Column(visible=False, elem_id="rs-compared") as compared:
         verdicts, table, pictures, members = Verdicts(), Table(), Pictures(), Members()
         parts.sentence(_OTHERWISE)
+    _hub(reports, seen, looked)
     menus = [verdicts.part, verdicts.metric, verdicts.under, table.metrics, pictures.axis, pictures.at, pictures.curve]
 
     def look(request: gr.Request, plan_id: str, *given: Any) -> Updates:

@@ -103,10 +103,10 @@ def strip() -> Strip:
             gallery = gr.Gallery(columns=PAGE, rows=1, object_fit="cover", label="Images", **options)
             offset = gr.Textbox("0", visible=False)
             with gr.Row(equal_height=True, elem_classes="rs-flow", elem_id="rs-object-steps"):
-                back = [gr.Button(text, size="sm", scale=0, min_width=90) for text in ("« Earlier", "‹ Previous")]
+                back = [parts.small(text) for text in ("« Earlier", "‹ Previous")]
                 number = gr.Number(1, show_label=False, container=False, precision=0, minimum=1, scale=0, min_width=80)
                 total = parts.sentence(min_height=0)
-                ahead = [gr.Button(text, size="sm", scale=0, min_width=90) for text in ("Next ›", "Later »")]
+                ahead = [parts.small(text) for text in ("Next ›", "Later »")]
         with gr.Column(scale=1, min_width=190):
             photograph = parts.photograph("Your image", height=132, elem_id="rs-object-own")
     steps = [(back[0], -PAGE, True), (back[1], -1, False), (ahead[0], 1, False), (ahead[1], PAGE, True)]

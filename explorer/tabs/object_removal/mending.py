@@ -139,8 +139,8 @@ def _editor() -> Editor:
         )  # fmt: skip
     about = parts.sentence(recipes.sentence(first[0]))
     with gr.Row(elem_classes="rs-flow"):
-        add = gr.Button("Compare with another recipe", size="sm", scale=0, min_width=220)
-        drop = gr.Button("Remove this recipe", size="sm", scale=0, min_width=160, visible=False)
+        add = parts.small("Compare with another recipe")
+        drop = parts.small("Remove this recipe", visible=False)
     fields = [originals, removed, text, fill, each, captioner, only, ratio]
     return Editor(listed=listed, which=which, fields=fields, about=about, add=add, drop=drop)
 
