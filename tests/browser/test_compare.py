@@ -77,6 +77,11 @@ def test_a_visitor_reads_the_recorded_comparison(browser: Browser, tmp_path: Pat
         names = page.locator("#rs-results [data-col='0']:visible")
         expect(names).to_have_text(["Smooth-AP", "HAPPIER", "Triplet"] * 3)
         expect(page.get_by_role("heading", name="Over label noise", exact=True)).to_be_visible()
+        page.get_by_label("Metric", exact=True).focus()
+        page.keyboard.press("Tab")
+        expect(page.get_by_role("option").filter(visible=True)).to_have_text(
+            re.compile("Label noise")
+        )  # of Under alone
         for name in ("Stop", "Resume", "Delete", "Add seeds"):
             expect(button(page, name)).to_be_hidden()
         expect(page.locator("#rs-trained .scatterlayer .trace")).to_have_count(6)  # a line and a band per loss
