@@ -325,6 +325,7 @@ def test_the_benchmark_over_a_dataset_and_a_failing_image(browser: Browser, site
         assert table.startswith("model,captions,dataset_captions,image,")
         failing = page.locator(".rs-failing .thumbnail-item").first
         words = failing.text_content() or ""
+        assert "⊘" in words.partition(":")[2]
         failing.click()
         expect(filled(page).locator("h3")).to_contain_text(
             words.strip().removeprefix("Without the ").split(":")[0].split(",")[0]

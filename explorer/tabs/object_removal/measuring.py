@@ -30,6 +30,8 @@ captions that name something still there and nothing that was removed."""
 MOST_MODELS = 2
 _CSV = "gradio_api/rankscope/objects/score"
 _SIDE = 160
+_REMOVED = "⊘"
+"""Stands before the words of a caption that name what was removed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,18 +102,15 @@ class Measuring:
     def failed(self, job_id: str, arm: int, index: int) -> tuple[str, list[str]]:
         """Return image and removed classes of a query that failed."""
         job = parts.ended(self._objects.scores.get(job_id[:80]))
-        failing = job.wait()["models"][arm]["failing"][index]
-        return failing["image"], failing["removed"]
+        failing = [one for one in job.wait()["models"][arm]["failing"] if self._thumbnail(one["image"])]
+        return failing[index]["image"], failing[index]["removed"]
 
     def _failing(self, model: Json) -> tuple[str, list[tuple[str, str]]]:
         title = literal(model["title"])
         if not model["failing"]:
             return f"**{title}**: no first caption names what was removed.", []
-        said = f"**{title}**: first caption names what was removed; press an image to open it above"
-        images = [
-            (self._thumbnail(one["image"]), f"Without the {', '.join(one['removed'])}: {one['text']}"[:200])
-            for one in model["failing"]
-        ]
+        said = f"**{title}**: first caption names what was removed ({_REMOVED}); press an image to open it above"
+        images = [(self._thumbnail(one["image"]), _caption(one)) for one in model["failing"]]
         return said, [(path, text) for path, text in images if path]
 
     def _thumbnail(self, ref: str) -> str:
@@ -180,6 +179,11 @@ def _results() -> Results:
         job=job, said=said, figures=figures, chart=chart, fold=fold, table=numbers, csv=csv, titles=titles,
         failing=failing,
     )  # fmt: skip
+
+
+def _caption(failing: Json) -> str:
+    marked = "".join(f"{_REMOVED if one['kind'] == 'removed' else ''}{one['text']}" for one in failing["parts"])
+    return f"Without the {', '.join(failing['removed'])}: {marked}"[:200]
 
 
 def _said(result: Json) -> str:
