@@ -29,7 +29,7 @@ export function contrast(run, { arms, ahead }, telling) {
 function over(run, won) {
   const all = won?.reduce((sum, count) => sum + count, 0);
   if (!all) return "";
-  const percent = (count) => `${Math.round((100 * count) / all)} %`;
+  const percent = (count) => `${Math.round((100 * count) / all)}\u00a0%`;
   const each = run.arms.map(({ title }, arm) => `${short(title)} ${arm ? "" : `has ${run.arms.length > 2 ? "the most" : "more"} `}on ${percent(won[arm])}`);
   return `Over all ${all.toLocaleString("en-GB")} queries ${each.join(", ")}; equal on ${percent(won.at(-1))}.`;
 }

@@ -94,7 +94,7 @@ def the_losses_visibly_disagree(page: Page) -> str:
     most, least = max(found[level]), min(found[level])
     assert most - least >= 5
     best, worst = (titles[found[level].index(count)] for count in (most, least))
-    told = page.locator(".rs-contrast").inner_text()
+    told = page.locator(".rs-contrast").inner_text().replace("\u00a0", " ")
     begin = f"A query on which they differ most: of the ten nearest images, {best} has {most} of the same {level}, "
     begin += f"{worst} {least}. Over all 1,200 queries "
     assert told.startswith(begin), told
