@@ -29,6 +29,12 @@ ANY_SIZES = torch.tensor([4, 2, 3, 5, 2, 3, 3, 1, 5, 0, 2, 3, 2, 4, 5, 4])
 LABELS = {"three levels": TREE[ANY_SIZES], "one level, many of a class": torch.arange(60) // 20}
 
 
+@pytest.fixture(autouse=True)
+def _nothing_is_pinned(monkeypatch) -> None:
+    """Where there is a GPU the host's labels would be pinned, which torch has no fake form of."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+
+
 def built(loss: LossDescriptor, **parameters) -> LossModule:
     return loss.build(num_classes=CLASSES, dim=DIM, class_labels=TREE, **parameters)
 

@@ -30,6 +30,7 @@ if __name__ == "__main__":
 # ruff: noqa: E402
 from trainers import plugins
 from trainers.cluster.holding import has_record
+from trainers.devices.device import memory_ran_out
 from trainers.distributed.follower import Word, announce, follow, invite, watch
 from trainers.distributed.group import Notices, board, highest, join, lost_another
 from trainers.errors import UNEXPECTED, DiskFullError, RunError, UserError
@@ -142,8 +143,8 @@ class Worker:
             if self._board is not None and lost_another(error):
                 self._others_end(self._board)
                 return
-            full = str(DiskFullError()) if is_full(error) else None
-            self._fail(full or f"{UNEXPECTED}{type(error).__name__}: {error}. The log has the details.", trace=True)
+            short = str(DiskFullError()) if is_full(error) else memory_ran_out(error)
+            self._fail(short or f"{UNEXPECTED}{type(error).__name__}: {error}. The log has the details.", trace=True)
 
     def _gone(self) -> None:
         """End without writing to the folder, which was deleted or moved, and leave nothing where it was."""

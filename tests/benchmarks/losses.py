@@ -1,10 +1,11 @@
 """What the rank losses cost: python -m tests.benchmarks.losses [--sizes 256 1024] [--cube-sizes 256] [--device cpu]
 
-Forward and backward from raw embeddings (D = 512, four per class), every case in a process of its own: median seconds,
-processor seconds, and the growth of resident (or device) memory. *Floors* are multiples of the similarity product with
-a dense gradient, which no pair loss can do without; beside it stand the obvious cube of all differences of a batch,
-plain autograd over ``[B, G, G]``, and the loss of pytorch-metric-learning where it has one: how many times dearer they
-are, in processor time on a CPU. ``--per-coarse 32`` has coarse classes of so many images in place of two of them.
+Forward and backward from raw embeddings (D = 512, four per class): median seconds, processor seconds, and the growth of
+resident (or device) memory; on a CPU every case in a process of its own. *Floors* are multiples of the similarity
+product with a dense gradient, which no pair loss can do without; beside it stand the obvious cube of all differences of
+a batch, plain autograd over ``[B, G, G]``, and the loss of pytorch-metric-learning where it has one: how many times
+dearer they are, in processor time on a CPU. ``--per-coarse 32`` has coarse classes of so many images in place of two of
+them.
 Set OMP_WAIT_POLICY=PASSIVE when other work shares the cores.
 """
 
@@ -17,7 +18,7 @@ from torch import Tensor
 
 from tests.benchmarks._cube import CUBES
 from tests.benchmarks._harness import Spent, apart, in_turn, memory
-from tests.programs import arguments, markdown
+from tests.programs import arguments, markdown, say
 from trainers.losses import LOSSES, kernel
 
 DIM, PER_CLASS = 512, 4
@@ -75,7 +76,9 @@ def measure(kind: str, name: str, size: int, device: str, runs: int, coarse: int
     warm = torch.randn(16, DIM, device=device, requires_grad=True)
     product(warm, labels[:16]).backward()  # the libraries' own buffers are no part of the growth
     kernel(device)
-    idle = memory(device)
+    idle = memory(device, now=True)
+    if device != "cpu":
+        torch.cuda.reset_peak_memory_stats()
 
     def call() -> None:
         embeddings.grad = None
@@ -98,7 +101,15 @@ def main() -> None:
     )
 
     def found(kind: str, name: str, size: int, runs: int) -> tuple[Spent, float] | None:
-        return apart(measure, kind, name, size, given.device, runs, given.per_coarse, given.threads)
+        case = (kind, name, size, given.device, runs, given.per_coarse, given.threads)
+        if given.device == "cpu":
+            return apart(measure, *case)
+        try:
+            return measure(*case)  # what the device allocates is counted without the case before
+        except torch.OutOfMemoryError:
+            return None
+        finally:
+            torch.cuda.empty_cache()
 
     rows = []
     for size in given.sizes:
@@ -115,6 +126,7 @@ def main() -> None:
             costs = [f"{1e3 * spent.clock:.1f}", f"{1e3 * spent.processor:.1f}", f"{size_of:.0f}", f"{used / base:.1f}"]
             ratios = [f"{one[0].used(given.device) / used:.3g}" if one else "" for one in (cube, other)]
             rows.append([LOSSES[name].title, size, *costs, ratios[0], f"{cube[1]:.0f}" if cube else "", ratios[1]])
+            say(" ".join(map(str, rows[-1])))
     print(markdown(HEAD, rows))
 
 

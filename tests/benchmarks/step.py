@@ -1,13 +1,15 @@
-"""What the settings of a step of training change.
+"""What the settings of a step of training change, and what of it the loss takes.
 
 python -m tests.benchmarks.step [--device cpu] [--settings chunks bf16]
+python -m tests.benchmarks.step --share smooth_ap happier --images 256 --encoders timm:model=resnet50
 
 Memory and time of a step in chunks, in bf16, channels last, checkpointed and compiled, as shares of the plain step
 (float32, all at once), each in a process of its own, and how far its embeddings are from the plain ones. Random
 weights, ViT-B/32 at 224 pixels and a batch of 1,024 unless told otherwise. On a CPU memory is what a step adds to the
 process, and time is the processor's, of one thread; on a GPU they are what torch allocates and the clock. A first step
 of four images is not counted: it makes gradients and the optimizer's state, and has the compiler work, whose seconds
-are said.
+are said. With ``--share`` the step of each loss, in the precision that a run takes, beside the forward and backward
+pass of the loss alone, from embeddings.
 """
 
 from __future__ import annotations
@@ -123,12 +125,35 @@ def by_setting(encoder: str, given: Any) -> str:
     return markdown([encoder, "memory", "time", "embeddings apart"], rows)
 
 
+def by_loss(encoder: str, given: Any) -> str:
+    """Time of a step with each loss, and of the loss alone."""
+    rows = []
+    for name in given.share:
+        arm, batch = (
+            arm_of(encoder, name, given.images, given.side, given.device),
+            batch_of(given.images, given.side, given.device),
+        )
+        shape = (given.images, LOSSES[name].views, DIM) if LOSSES[name].views > 1 else (given.images, DIM)
+        embeddings = torch.randn(shape, device=given.device, requires_grad=True)
+        works = {
+            "step": lambda arm=arm, batch=batch: arm.step(batch, 1.0),
+            "loss": lambda arm=arm, batch=batch, rows=embeddings: arm.loss(rows, batch.labels).backward(),
+        }
+        step, loss = (spent.used(given.device) for spent in in_turn(works, 8, given.device, warm_up=3).values())
+        images = given.images * LOSSES[name].views / step
+        rows.append(
+            [LOSSES[name].title, f"{1e3 * step:.1f}", f"{images:,.0f}", f"{1e3 * loss:.1f}", f"{loss / step:.0%}"]
+        )
+    return markdown([encoder, "step, ms", "images/s", "loss alone, ms", "share"], rows)
+
+
 def main() -> None:
     """Print every part for every encoder."""
     given = arguments(
         __doc__,
         encoders=(["timm:model=vit_base_patch32_224"], "of the catalogue"),
         loss=("supcon", "of the catalogue"),
+        share=([""], "losses of the catalogue, in place of the settings"),
         settings=(["chunks", *SETTINGS], "in the order of the table", ["chunks", *SETTINGS]),
         images=(1024, "of a batch"),
         side=(224, "of an image"),
@@ -137,9 +162,12 @@ def main() -> None:
     if given.device != "cpu" and not torch.cuda.is_available():
         print("A GPU is needed, and torch finds none here. Nothing was measured.")
         return
-    print(f"{given.device}, {given.images} images of {given.side} pixels, {given.loss}\n")
+    told = by_loss if any(given.share) else by_setting
+    print(
+        f"{given.device}, {given.images} images of {given.side} pixels{'' if any(given.share) else f', {given.loss}'}\n"
+    )
     for encoder in given.encoders:
-        print(f"{by_setting(encoder, given)}\n", flush=True)
+        print(f"{told(encoder, given)}\n", flush=True)
 
 
 if __name__ == "__main__":

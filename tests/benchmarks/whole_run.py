@@ -106,6 +106,8 @@ def main() -> None:
         __doc__,
         seconds=(180.0, "of training, as the run counts it"),
         data=("drawn", "as in `python -m trainers train --data`"),
+        image_size=(int, "side of the images; chosen by the dataset if not given"),
+        classes_per_batch=(MetricLearningConfig().classes_per_batch, "of four images"),
         loss=("smooth_ap", "of the catalogue"),
         encoder=(MetricLearningConfig().encoder.name, "of the catalogue"),
         device=("cpu", "cpu or cuda"),
@@ -114,7 +116,8 @@ def main() -> None:
     name, parameters = parse_choice(given.encoder, ENCODERS)
     config = MetricLearningConfig(
         encoder=Choice(name=name, parameters=parameters),
-        data=DataChoice(source=given.data),
+        data=DataChoice(source=given.data, image_size=given.image_size),
+        classes_per_batch=given.classes_per_batch,
         losses=(Choice(name=given.loss),),
         minutes=given.seconds / 60,
         device=given.device,

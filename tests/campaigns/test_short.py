@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
 
-from tests.campaigns import damage, faults, kill
+from tests.campaigns import cuda, damage, faults, kill
 from tests.campaigns._page import LivePage
 from tests.campaigns._table import Tally
 from tests.campaigns.soak import Sample, Soak, verdicts
@@ -53,6 +54,19 @@ def test_a_short_soak_is_understood_and_downloads(tmp_path: Path) -> None:
     assert found.errors == []
     assert {"start", "run", "retrieval", "objects"} <= set(found.asked)
     assert found.samples[-1].runs >= 1
+
+
+def test_what_is_tried_on_a_gpu_can_be_tried_without_one() -> None:
+    tally = cuda.campaign("cpu", ["memories", "metrics", "missing"]).tally
+    assert tally.total > 40
+    assert tally.failed == 0, tally.markdown()
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_gpu_comes_to_what_the_cpu_comes_to() -> None:
+    tally = cuda.campaign("cuda", list(cuda.PARTS)).tally
+    assert tally.failed == 0, tally.markdown()
 
 
 def test_a_table_takes_the_place_between_its_markers() -> None:

@@ -309,6 +309,7 @@ def test_a_gpu_is_waited_for_once(monkeypatch):
         return np.zeros(numbers.shape, np.int64 if numbers.dtype == torch.int64 else np.float64)
 
     monkeypatch.setattr(checks, "read", read)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)  # torch has no fake form of pinned memory
     labels = torch.arange(12) % 3
     with FakeTensorMode(allow_non_fake_inputs=True):
         rows = torch.empty(12, 4, device="cuda")

@@ -66,6 +66,27 @@ def test_a_failure_ends_as_a_sentence(tmp_path: Path, images: Path, trainers: Tr
     assert state.phase == "failed" and state.error is not None and "coarser level" in state.error
 
 
+@pytest.mark.parametrize(
+    ("error", "whose"),
+    [
+        (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB."), "the GPU"),
+        (RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"), "the GPU"),
+        (RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory"), "this machine"),
+        (MemoryError(), "this machine"),
+    ],
+)
+def test_memory_that_runs_out_is_said(
+    error: Exception, whose: str, tmp_path: Path, images: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def step(*_values: object) -> None:
+        raise error
+
+    monkeypatch.setattr("trainers.kinds.metric_learning.loop.LossArm.step", step)
+    state = Worker(RunFolder.create(tmp_path, tiny_config(images))).run()
+    assert state.phase == "failed" and state.error is not None
+    assert state.error.startswith(f"The memory of {whose} ran out. Free some and resume this run, or start another")
+
+
 @pytest.mark.long
 def test_a_full_disk_is_said_and_the_run_goes_on_once_there_is_room(
     small_disk: Path, images: Path, trainers: Trainers

@@ -29,11 +29,27 @@ def choose(wanted: str) -> tuple[torch.device, str]:
         raise ParameterError(f"device needs auto, cpu, cuda or cuda:N; got {wanted!r}.")
     if without_gpu():
         raise ParameterError(f"{wanted} was asked for; on ZeroGPU a GPU is lent for seconds: use auto or cpu.")
-    if number >= torch.cuda.device_count():
+    if number >= (count := torch.cuda.device_count()):
         raise ParameterError(
-            f"{wanted} was asked for and this machine shows {torch.cuda.device_count()} CUDA devices; use auto or cpu."
+            f"{wanted} was asked for and this machine shows {count} CUDA device{'s' * (count != 1)}; use auto or cpu."
         )
     return torch.device("cuda", number), f"{wanted} was asked for: {torch.cuda.get_device_name(number)}"
+
+
+_NO_MEMORY = ("out of memory", "can't allocate memory", "STATUS_ALLOC_FAILED")
+"""Words of errors that are no :class:`torch.OutOfMemoryError`: of CUDA, of torch on a CPU, and of CUDA's libraries."""
+
+
+def memory_ran_out(error: BaseException) -> str | None:
+    """Say what to do if an error says that memory ran out, on a GPU or not; None: it says something else."""
+    known = isinstance(error, (torch.OutOfMemoryError, MemoryError))
+    if not known and not (isinstance(error, RuntimeError) and any(words in str(error) for words in _NO_MEMORY)):
+        return None
+    of_cpu = isinstance(error, MemoryError) or "DefaultCPUAllocator" in str(error)
+    return (
+        f"The memory of {'this machine' if of_cpu else 'the GPU'} ran out. Free some and resume this run, or start "
+        "another with fewer classes or images in a batch, smaller images, chunks or checkpointing."
+    )
 
 
 CPU_PROCESSES = "RANKSCOPE_CPU_PROCESSES"

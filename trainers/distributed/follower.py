@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from trainers import plugins
 from trainers.config import Config
+from trainers.devices.device import memory_ran_out
 from trainers.distributed.group import LeftError, Notices, highest, lost_another, shared_tensors
 from trainers.errors import UserError
 from trainers.plugins.record import written
@@ -240,7 +241,8 @@ class Follower:
         return 1
 
     def _sentence(self, error: Exception) -> str:
-        said = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
+        known = str(error) if isinstance(error, UserError) else memory_ran_out(error)
+        said = known or f"{type(error).__name__}: {error}"
         return f"Process {self._board.launch.rank}: {said}"
 
 
