@@ -36,17 +36,19 @@ class Assets:
     def __init__(self, folder: Path = ASSETS, sheet: Callable[[], str] = str) -> None:
         self._folder = folder.resolve()
         self._sheet = sheet
-        self._version = ""
+        self._version = ""  # of what the files hold
+        self._seen: list[tuple[Path, int, int]] = []
         self._imported: dict[tuple[str, ...], list[str]] = {}  # of this version
 
     def version(self) -> str:
         """Return the folder in which a page finds the files as they are now."""
-        stats = sorted((str(path), path.stat()) for path in self._folder.rglob("*.[jc]s*"))
-        about = "\n".join(f"{path} {one.st_mtime_ns} {one.st_size}" for path, one in stats)
-        version = sha256(about.encode()).hexdigest()[:16]
-        if version != self._version:
-            self._version, self._imported = version, {}
-        return f"v{version}"
+        files = sorted(self._folder.rglob("*.[jc]s"))
+        seen = [(path, about.st_mtime_ns, about.st_size) for path in files for about in [path.stat()]]
+        if seen != self._seen:
+            read = [b"%s %d " % (path.name.encode(), size) + path.read_bytes() for path, _, size in seen]
+            content = b"".join([self._sheet().encode(), *read])
+            self._seen, self._version, self._imported = seen, sha256(content).hexdigest()[:16], {}
+        return f"v{self._version}"
 
     def imported(self, modules: tuple[str, ...]) -> list[str]:
         """Return modules and all that they import, as names below the folder."""
