@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from scipy.ndimage import distance_transform_edt
 from torch import Tensor
 
 from trainers.data import cache
@@ -245,6 +244,8 @@ def beside(mask: np.ndarray) -> np.ndarray | None:
     moved: np.ndarray = np.roll(mask, np.unravel_index(ranked[0], mask.shape), (0, 1)) & ~mask
     lacking = area - int(moved.sum())
     if lacking:
+        from scipy.ndimage import distance_transform_edt  # half a second, which the start of the page does without
+
         far = np.where(mask | moved, -1.0, distance_transform_edt(~mask)).ravel()
         moved.ravel()[np.argsort(-far, kind="stable")[:lacking]] = True
     return moved
