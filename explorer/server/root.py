@@ -99,12 +99,13 @@ class _Page:
 
 
 def by_own_address(page: bytes, head: str) -> bytes:
-    """Return Gradio's page with the browser's own address in place of the server's and ``head`` in its head; as it is
-    if it has another form.
+    """Return Gradio's page with ``head`` in its head and, if it has the known form, with the browser's own address in
+    place of the server's.
     """
+    page = page.replace(_END, head.encode() + _END, 1)
     written = _WRITTEN.search(page)
     if written is None:
         return page
     for begin in (b'"root":', b"const root = "):
         page = page.replace(begin + written[1], begin + b'"."')
-    return page.replace(_HEAD, _FOLDER, 1).replace(_END, head.encode() + _END, 1)
+    return page.replace(_HEAD, _FOLDER, 1)

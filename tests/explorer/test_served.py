@@ -24,7 +24,7 @@ from explorer import Explorer
 from explorer.server import slow_requests
 from explorer.server.guard import LARGEST
 from explorer.server.hosts import ANOTHER_SITE, from_another_site, given_host, is_own
-from explorer.server.root import given_root
+from explorer.server.root import by_own_address, given_root
 from explorer.settings import Settings
 from tests.campaigns.fuzz import Malformed, ask, calls_of, routes_of
 from tests.explorer.page import error
@@ -193,6 +193,10 @@ def test_styles_and_modules_of_the_first_view_are_kept_for_good(local: Served) -
         old = local.client.get(f"/{folder}v{'0' * 16}/{name}")
         assert old.status_code == 200 and old.headers["cache-control"] == "no-cache", "of an earlier version"
     assert local.client.get(f"/{folder}{version}/..%2f{name}").status_code == 404
+
+
+def test_a_page_of_another_form_has_its_styles_too() -> None:
+    assert by_own_address(b"<head></head>", "<link>") == b"<head><link></head>"
 
 
 def test_long_answers_are_compressed(local: Served) -> None:
