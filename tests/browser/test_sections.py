@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import Site
+from tests.browser.conftest import PATIENCE, Site
 from tests.browser.image_folder import jpeg
 from tests.browser.pages import shrink, sound, visit
 from tests.browser.test_retrieve import mistakes, put, query, retrieve, section, settled
@@ -81,7 +81,7 @@ def test_one_image_before_and_after(pots: Page) -> None:
     section(page, LOOKED_AT)
     one = page.get_by_label("One image, before and after", exact=True)
     rows = page.get_by_label("A query in its forms")
-    one.get_by_role("button", name="Object, ").click()
+    one.get_by_role("button", name="Object, ").click(timeout=3 * PATIENCE)  # its images are drawn first
     one.get_by_role("button", name="Compare").click()
     expect(rows).to_contain_text("of it is removed. Object goes.")
     expect(rows.locator(".rs-formrow")).to_have_count(6)
