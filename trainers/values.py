@@ -70,7 +70,7 @@ def check_types(value: Value) -> Value:
     """
     kind: type = type(value)
     try:
-        _adapter(kind).validate_python(value)
+        adapter(kind).validate_python(value)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
@@ -84,7 +84,8 @@ def _hints(kind: type) -> dict[str, Any]:
 
 
 @functools.cache
-def _adapter(kind: type) -> TypeAdapter[Any]:
+def adapter(kind: type) -> TypeAdapter[Any]:
+    """Return what checks values of a type; it is made once."""
     return TypeAdapter(kind)
 
 

@@ -42,7 +42,7 @@ class Assets:
 
     def version(self) -> str:
         """Return the folder in which a page finds the files as they are now."""
-        files = sorted(path for ending in ("js", "css") for path in self._folder.rglob(f"*.{ending}"))
+        files = sorted(path for path in self._folder.rglob("*.*") if path.suffix in (".js", ".css"))
         seen = [(path, about.st_mtime_ns, about.st_size) for path in files for about in [path.stat()]]
         if seen != self._seen:
             read = [b"%s %d " % (path.name.encode(), size) + path.read_bytes() for path, _, size in seen]

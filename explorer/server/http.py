@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -84,15 +84,18 @@ def json_reply(content: dict[str, Any], status: int = 200) -> Response:
     return Response(body, status, headers={"Cache-Control": "no-store"}, media_type=_JSON)
 
 
-def packed(body: bytes, asked: Headers) -> tuple[bytes, dict[str, str]]:
-    """Compress the body of a reply, and return the headers that say so; as it is where little is saved.
+def packed(body: bytes, asked: Headers, headers: MutableHeaders) -> bytes:
+    """Return the body of a reply, compressed where that saves something, and write ``headers`` of the reply to fit it.
 
     Args:
         asked: headers of the request.
     """
-    if len(body) < _PACKED or "gzip" not in asked.get("accept-encoding", ""):
-        return body, {}
-    return gzip.compress(body, 5, mtime=0), {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
+    if len(body) >= _PACKED and "gzip" in asked.get("accept-encoding", ""):
+        body = gzip.compress(body, 5, mtime=0)
+        headers["Content-Encoding"] = "gzip"
+        headers.add_vary_header("Accept-Encoding")
+    headers["Content-Length"] = str(len(body))
+    return body
 
 
 def attachment(content: str | bytes, name: str) -> Response:
@@ -125,11 +128,7 @@ def _compressed(endpoint: Endpoint, request: Request) -> Response:
     """Answer, and compress JSON: the middleware of Gradio compresses what is named as a file alone."""
     response: Response = endpoint(request)
     if response.media_type == _JSON:
-        body, headers = packed(bytes(response.body), request.headers)
-        if headers:
-            response.body = body
-            varies = [name for name in (response.headers.get("Vary"), headers["Vary"]) if name]
-            response.headers.update({**headers, "Content-Length": str(len(body)), "Vary": ", ".join(varies)})
+        response.body = packed(bytes(response.body), request.headers, response.headers)
     return response
 
 

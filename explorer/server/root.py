@@ -91,9 +91,8 @@ class _Page:
         else:
             self._body += message.get("body", b"")
             if not message.get("more_body", False):
-                body = by_own_address(self._body, self._head())
-                body, headers = packed(body, self._asked)
-                MutableHeaders(scope=self._start).update({**headers, "content-length": str(len(body))})
+                headers = MutableHeaders(scope=self._start)
+                body = packed(by_own_address(self._body, self._head()), self._asked, headers)
                 await self._send(self._start)
                 await self._send({"type": "http.response.body", "body": body})
 

@@ -17,7 +17,6 @@ Claims are listed in the order of their tables.
 
 from __future__ import annotations
 
-import functools
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,13 +26,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, ValidationError
 
 from trainers.claims.base import Claim, Difference, Expected, Side
 from trainers.claims.plans import PLANS, ClaimPlan
 from trainers.parameters import entry
 from trainers.recipes.catalogue import RECIPES, Recipe
 from trainers.recipes.command import command
+from trainers.values import adapter
 
 _FIGURE = re.compile(r"\{([^{}]+)\}")
 
@@ -140,14 +140,9 @@ def _at(where: str) -> Iterator[None]:
         raise ValueError(f"{where}: {error}") from error
 
 
-@functools.cache
-def _checked() -> TypeAdapter[_Table]:
-    return TypeAdapter(_Table)
-
-
 def _claim(name: str, work: str, values: object, notes: Mapping[str, Any]) -> Claim:
     try:
-        table = _checked().validate_python(values)
+        table = adapter(_Table).validate_python(values)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise ValueError(f"key {'.'.join(map(str, first['loc']))}: {first['msg']}") from None

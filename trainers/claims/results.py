@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import math
 import os
@@ -14,14 +13,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from trainers.cells import finite_number
 from trainers.claims.base import Claim
 from trainers.claims.measured import LACKING, NOT_RUN, Measured, verdict
 from trainers.claims.parts import digest
 from trainers.comparison.words import seeds_in_words
 from trainers.errors import RunError, UserError, brief
+from trainers.values import adapter
 
 SHIPPED = Path(__file__).parent / "results"
 
@@ -106,11 +104,6 @@ def made(
     )
 
 
-@functools.cache
-def _checked() -> TypeAdapter[ClaimResult]:
-    return TypeAdapter(ClaimResult)
-
-
 def read(claim: Claim, folder: Path = SHIPPED) -> ClaimResult | None:
     """Read the result of a claim; None where there is none, or one of other differences.
 
@@ -121,7 +114,7 @@ def read(claim: Claim, folder: Path = SHIPPED) -> ClaimResult | None:
     if not path.is_file():
         return None
     try:
-        result = _checked().validate_python(_known(json.loads(path.read_text(encoding="utf-8"))))
+        result = adapter(ClaimResult).validate_python(_known(json.loads(path.read_text(encoding="utf-8"))))
     except (OSError, ValueError, RecursionError) as error:
         raise RunError(
             f"The result {path.name} cannot be read ({brief(error)}). Delete it and run the claim again."
