@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -101,6 +103,32 @@ def test_an_answer_marks_what_went_and_keeps_the_image(tab: Tab) -> None:
     one = Showing(tab.objects).answer(image[0], image[1], "drawn_scenes", "tiny_clip", "", "telea", 3)
     assert [len(model["removed"]) for model in one[2]["reply"]["models"]] == [3]
     assert Showing(tab.objects).answer(image[0], "", *DRAWN) == [gr.skip()] * 3
+
+
+def test_an_answer_that_comes_late_does_not_replace_a_newer_one(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
+    showing, waits, go_on = Showing(tab.objects), threading.Event(), threading.Event()
+    page, other = SimpleNamespace(session_hash="page"), SimpleNamespace(session_hash="other")
+    state = shown(tab, "drawn_scenes.0", removed=["frisbee"])[0]
+    answers = showing.answer
+
+    def slowly(shown: str, target: str, *chosen: Any) -> Any:
+        if "frisbee" in target:
+            waits.set()
+            assert go_on.wait(60)
+        return answers(shown, target, *chosen)
+
+    def ask(name: str, page: Any) -> Any:
+        return showing.newest(state, json.dumps({"classes": [name]}), page, *DRAWN)
+
+    monkeypatch.setattr(showing, "answer", slowly)
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(ask, "frisbee", page)
+        assert waits.wait(60)
+        assert ask("dog", other)[0]["removed"] == ["dog"]
+        assert ask("dog", page)[0]["removed"] == ["dog"]
+        go_on.set()
+        assert first.result() == [gr.skip()] * 3
+        assert ask("frisbee", page)[0]["removed"] == ["frisbee"]
 
 
 @pytest.mark.parametrize("state", ["{", "[]", '{"ref": 7}', '{"ref": "nowhere.1"}', '{"ref": "x", "objects": "all"}'])

@@ -133,7 +133,7 @@ class Removing:
 def wire(removing: Removing, showing: Showing, menus: Menus, view: View, finding: Finding) -> Any:
     """Bind the events; returns what has the models asked after an event."""
     asking: dict[str, Any] = {
-        "fn": showing.answer,
+        "fn": showing.newest,
         "inputs": [view.shown, view.target, *menus.each],
         "outputs": view.answer,
         "concurrency_limit": ASKED_AT_ONCE,

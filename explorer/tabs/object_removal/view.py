@@ -21,11 +21,14 @@ from explorer.tabs.object_removal.bodies import Query, Shown
 from explorer.tabs.object_removal.first import suggestion
 from explorer.tabs.object_removal.images import InputImage, about
 from explorer.tabs.object_removal.service import Objects
+from trainers.data.lru_cache import Cache
 
 PATIENCE = 1
 """Seconds that an answer waits for captions; what is not there then is asked for again."""
 NEWEST: dict[str, Any] = {**QUIET, "trigger_mode": "always_last"}
 """Options of an event of which the newest counts: others come while it is answered."""
+PAGES = 1000
+"""Open pages of which the newest question is known."""
 PROMPT = "Mark what to remove, and it is filled here."
 Json = dict[str, Any]
 Updates = list[Any]
@@ -86,6 +89,7 @@ class Showing:
 
     def __init__(self, objects: Objects) -> None:
         self.objects = objects
+        self._asked: Cache[object] = Cache(limit=PAGES)
 
     def image(
         self, image: InputImage, chosen: Sequence[Any], removed: Sequence[str] | None = None, found: Sequence[Json] = ()
@@ -126,6 +130,17 @@ class Showing:
         title = "How to install one" if real is None else f"Use {real.title}"
         button = gr.update(visible=bool(said), value=title)
         return [gr.update(value=literal(said), visible=bool(said)), button]
+
+    def newest(self, shown: str, target: str, request: gr.Request, *chosen: Any) -> Updates:
+        """Return :meth:`answer`, or no updates where the page has asked something else meanwhile.
+
+        Of two questions the later one may be answered first: the earlier one may wait for captions.
+        """
+        page, mine = request.session_hash, object()
+        self._asked.drop(page)
+        self._asked.get(page, lambda: mine)
+        answer = self.answer(shown, target, *chosen)
+        return answer if self._asked.find(page) in (mine, None) else [gr.skip()] * 3
 
     def answer(self, shown: str, target: str, *chosen: Any) -> Updates:
         """Remove what is marked and ask the models; returns the updates of :attr:`View.answer`."""
