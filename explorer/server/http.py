@@ -78,10 +78,19 @@ def answering(endpoint: Endpoint, refused: int = 404) -> Endpoint:
 
 def json_reply(content: dict[str, Any], status: int = 200) -> Response:
     """Make a reply that no cache keeps."""
+    return json_bytes(json_body(content), status)
+
+
+def json_bytes(body: bytes, status: int = 200) -> Response:
+    """Make a reply of :func:`json_body` that no cache keeps."""
+    return Response(body, status, headers={"Cache-Control": "no-store"}, media_type=_JSON)
+
+
+def json_body(content: dict[str, Any]) -> bytes:
+    """Write JSON that any text can stand in."""
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     # a folder's name that is no UTF-8 holds surrogates; they must not break the reply, nor its JSON
-    body = _SURROGATES.sub(lambda met: encodable(met[0]).replace("\\", "\\\\"), text).encode()
-    return Response(body, status, headers={"Cache-Control": "no-store"}, media_type=_JSON)
+    return _SURROGATES.sub(lambda met: encodable(met[0]).replace("\\", "\\\\"), text).encode()
 
 
 def packed(body: bytes, asked: Headers, headers: MutableHeaders) -> bytes:

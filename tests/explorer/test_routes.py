@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from explorer.server.routes import PREFIX
-from explorer.tabs.live import baselines
+from explorer.tabs.live import baselines, routes, view
 from explorer.tabs.live.suggestion import ahead, most_telling
 from tests.explorer.page import Page
 from tests.synthetic import add_snapshot, alive, make_run
@@ -46,6 +46,18 @@ def test_every_phase_is_told(page: Page, root: Path, phase: str) -> None:
     assert about["points"] == (0 if early else 48)
     assert (poll["frame"] is None) == early
     assert page.watched.ids == [folder.id]
+
+
+def test_viewers_of_one_moment_share_an_answer(page: Page, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, read, poll = make_run(root, points=48, frames=2, phase="running"), [], view.poll
+    monkeypatch.setattr(routes, "SHARED", 1e9)
+    monkeypatch.setattr(view, "poll", lambda *about: read.append(about) or poll(*about))
+    with alive(folder):
+        address = f"run/{folder.id}/poll?after=1&row="
+        row = page.json(f"{address}0")["row"]
+        assert [page.json(f"{address}{row}")["metrics"] for _ in range(3)] == [[]] * 3 and len(read) == 2
+        folder.db.add_metrics([Scalar(arm=0, step=77, key="loss", value=0.5, seconds=9.0)])
+        assert page.json(f"{address}{row}")["metrics"] == [[0, 77, "loss", 0.5]] and len(read) == 3
 
 
 def test_the_card_names_the_run(page: Page, root: Path) -> None:

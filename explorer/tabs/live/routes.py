@@ -4,6 +4,7 @@ are read-only."""
 from __future__ import annotations
 
 import re
+import time
 from functools import partial
 
 from starlette.requests import Request
@@ -11,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from explorer.page.tab import Shared
-from explorer.server.http import Endpoint, RequestError, json_reply, unless_known
+from explorer.server.http import Endpoint, RequestError, json_body, json_bytes, json_reply, unless_known
 from explorer.server.routes import about_run, posts, reads, token_of
 from explorer.server.run import Run
 from explorer.server.visitors import caller
@@ -20,7 +21,13 @@ from explorer.tabs.live.baselines import Baselines
 from explorer.tabs.live.first_run import start
 from explorer.tabs.live.neighbours import neighbours
 from explorer.tabs.live.suggestion import ahead_at, suggested
+from trainers.data.lru_cache import Cache
+from trainers.runs.database import written
 
+SHARED = 0.25
+"""Seconds that viewers of one run share an answer to what is new."""
+POLLED = 4 << 20
+"""Bytes of these answers that are kept."""
 FOREVER = "public, max-age=31536000, immutable"
 _BINARY = "application/octet-stream"
 _NUMBER = re.compile(r"[0-9]{1,9}")
@@ -53,6 +60,7 @@ class RunEndpoints:
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
         self._baselines = Baselines(shared.library)
+        self._polls: Cache[bytes] = Cache(limit=POLLED, cost=len)
 
     def start(self, request: Request) -> Response:
         """Answer with the run that this visitor sees first."""
@@ -64,7 +72,10 @@ class RunEndpoints:
         after, row = _query(request, "after", -1), _query(request, "row", 0)
         if not run.recorded:
             self._shared.layout.watch(run.id)
-        return json_reply(view.poll(run, self._shared.runs, after, row))
+        now = int(time.monotonic() / SHARED)  # the stamp of a file alone misses writes of the same moment
+        news = (run.id, after, row, written(run.folder.path), now)
+        body = self._polls.get(news, lambda: json_body(view.poll(run, self._shared.runs, after, row)))
+        return json_bytes(body)
 
     def frame(self, run: Run, request: Request) -> Response:
         """Answer with the maps of all arms, as binary coordinates."""
