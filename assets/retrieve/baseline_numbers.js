@@ -37,7 +37,7 @@ export class BaselineNumbers {
 
   show({ whole, measures, arms }) {
     const rows = arms.map((arm) => [brief(arm.title), brief(arm.less), ...arm.numbers.map((value) => (value === null ? "–" : signed(value)))]);
-    this.box.replaceChildren(table(["Arm", "less", ...measures.map(({ title }) => brief(title))], rows));
+    this.box.replaceChildren(table(["Loss", "less", ...measures.map(({ title }) => brief(title))], rows));
     this.note.textContent = whole ? "Both maps show the same images." : "The maps of the two runs show different images, in part: so do the numbers that are of the map.";
   }
 }

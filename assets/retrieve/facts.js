@@ -21,7 +21,7 @@ export class Facts {
     if (!arms.length) return;
     say(this.line, sentence(arms.map(([, arm]) => arm.index)));
     const rows = arms.map(([place, { index, step, seconds }]) => [place.of ? `${place.title}, ${place.of}` : place.title, step.toLocaleString("en-GB"), index.title, index.recall.toFixed(3), built(index), ...["encode", "search", "rerank"].map((what) => milliseconds(seconds[what]))]);
-    this.box.replaceChildren(table(["Arm", "Step", "Index", "Recall at 10 against exact search", "Built in", "Encoding", "Search", "Re-ranking"], rows));
+    this.box.replaceChildren(table(["Loss", "Step", "Index", "Recall at 10 against exact search", "Built in", "Encoding", "Search", "Re-ranking"], rows));
   }
 }
 

@@ -23,7 +23,7 @@ export class MistakesBars {
     const words = [...new Map(known.map((answer) => [answer.words.join(), answer.words])).values()];
     const parts = known.flatMap((answer) => this.run(answer, places.filter((place) => place.run === answer.run), answers, diverged, pair));
     const rows = runs.flatMap((ofRun) => tabulated(ofRun, answers));
-    const head = ["Arm", "Results", ...severities(words[0]).map(({ word }) => brief(word))];
+    const head = ["Loss", "Results", ...severities(words[0]).map(({ word }) => brief(word))];
     const numbers = words.length === 1 ? fold("Numbers as a table", tableBox(table(head, rows))) : null;
     return this.node.replaceChildren(el("h3", { text: "How bad are the results?" }), el("p", { class: "rs-note", text: about(known[0]) }), ...words.map(severityKey), el("div", { class: "rs-sharebars" }, ...parts), numbers ?? "", files);
   }

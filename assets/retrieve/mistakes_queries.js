@@ -57,7 +57,7 @@ export class DifferentQueries {
 
   show(answer, asked) {
     this.draw = () => this.show(answer, asked);
-    say(this.said, answer.found.length ? `${answer.title} of ${grouped(answer.queries)} queries; those first on which ${answer.arms.length > 2 ? `the ${answer.arms.length} arms` : "the two arms"} lie furthest apart.${answer.diverged ? " Arms whose training diverged are left out." : ""}` : none(answer));
+    say(this.said, answer.found.length ? `${answer.title} of ${grouped(answer.queries)} queries; those first on which ${answer.arms.length > 2 ? `the ${answer.arms.length} models` : "the two models"} lie furthest apart.${answer.diverged ? " Models whose training diverged are left out." : ""}` : none(answer));
     const of = (arm) => this.places.find((place) => place.run === arm.run && place.arm === arm.arm) ?? { place: 0, title: brief(arm.title) };
     this.list.replaceChildren(...(answer.found.length ? [longList(answer.found, (query) => this.item(query, answer, answer.arms.map(of)), FEW)] : []));
     this.files.replaceChildren(...(answer.found.length ? [el("a", { href: api.mistakesUrl("queries", asked), download: "", text: "Queries as CSV" })] : []));

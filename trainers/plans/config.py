@@ -89,11 +89,11 @@ class SweepConfig(Config):
         high=2**31 - 1,
         spelled=read_seeds,
         help="How many: 3 for the seeds 0, 1 and 2; or the seeds themselves with commas: 4,7,9, or 4, for one alone. "
-        "Every arm is trained once with each; runs of one seed start from the same weights and batches.",
+        "All that is compared is trained once with each; runs of one seed start from the same weights and batches.",
     )
     vary: Mapping[str, Any] = parameter(
         factory=dict,
-        help="Settings, or parameters of arms, with the values to try, e.g. dim=32;64;128 or happier.alpha=1;5.",
+        help="Settings, or parameters of what is compared, with the values to try, e.g. dim=32;64;128 or happier.alpha=1;5.",
     )
     parallel: int = parameter(
         1, low=1, high=64, help="Runs that train at once without a GPU; with GPUs one run trains on each."
@@ -160,7 +160,7 @@ class FairComparisonConfig(SweepConfig):
         "all",
         choices=("all", "rate"),
         title="Searched",
-        help="all: the learning rate and the arm's own parameters; rate: the learning rate alone.",
+        help="all: the learning rate and the loss's own parameters; rate: the learning rate alone.",
     )
     compare_given: bool = parameter(
         True, title="Compare the settings given too", help="Train them over the seeds as well as the settings chosen."

@@ -49,7 +49,7 @@ class Sweep(RunnablePlan[SweepConfig]):
     name = SweepConfig.kind
     title = "Sweep"
     verb = PLAN_VERBS[SweepConfig.kind]
-    sentence = "Train the same arms over several seeds, and over values of settings, and compare them."
+    sentence = "Train what is compared over several seeds, and over values of settings."
     order = 10
     config = SweepConfig
 

@@ -102,7 +102,7 @@ def _paired(results: Sequence[BackgroundResult], others: Sequence[BackgroundResu
             if arm.error is not None:
                 raise UserError(f"{arm.title} of run {arm.run} could not be measured: {arm.error}")
         if [(arm.title, list(arm.scores)) for arm in result.arms] != first:
-            raise UserError("These runs have other arms. Choose runs of the same losses on the same kind of images.")
+            raise UserError("These runs have other losses. Choose runs of the same losses on the same kind of images.")
     if not others:
         return [(result, None) for result in results]
     by_seed = {other.seed: other for other in others}
