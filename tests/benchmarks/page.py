@@ -49,6 +49,7 @@ def main() -> None:
     """Start both programs some times, with empty caches, and print medians."""
     given = arguments(__doc__, times=(3, "starts of both programs"))
     rows: list[dict[str, float]] = []
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed program is compiled once
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         for _ in range(given.times):
