@@ -9,21 +9,25 @@ import sys
 import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from explorer import Explorer, Settings
 from explorer.keeping.mounts import check_local
 from explorer.server.allocator import give_back_early
 from explorer.server.hosts import given_host
 from explorer.server.listening import free_port, given_address, in_address
-from explorer.server.proxies import asking_itself, read_socks
+from explorer.server.proxies import asking_itself, read_socks, without_proxies
 from explorer.server.root import given_root
 from explorer.server.scratch import have_scratch
+from explorer.settings import Settings
 from trainers import plugins
 from trainers.cluster import address as cluster
 from trainers.devices.space import on_space, signs_in, space_volume
 from trainers.errors import UserError
 from trainers.registry import importing
 from trainers.runs.naming import whole_id
+
+if TYPE_CHECKING:
+    from explorer.explorer import Explorer
 
 ON_SPACE = on_space()
 
@@ -103,6 +107,8 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # as Ctrl-C: trainers save, and what they saved is copied
     try:
         with importing():
+            with without_proxies():  # Gradio makes clients when it is imported
+                from explorer.explorer import Explorer
             explorer = Explorer(settings)
     except UserError as error:  # of a cluster that cannot be joined
         sys.exit(str(error))

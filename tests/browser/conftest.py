@@ -76,7 +76,8 @@ class Site:
 @contextmanager
 def serve(root: Path, finished: RunFolder, **settings: Any) -> Iterator[Site]:
     """The whole app over made-up runs; nothing trains and nothing is laid out."""
-    from explorer import Explorer, Settings
+    from explorer.explorer import Explorer
+    from explorer.settings import Settings
 
     explorer = Explorer(Settings(**{"runs": root, "recorded": root / "none", **settings}))
     launched = explorer.blocks.queue().launch(

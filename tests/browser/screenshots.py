@@ -8,8 +8,8 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-from explorer import Explorer, Settings
-from explorer.settings import ASSETS
+from explorer.explorer import Explorer
+from explorer.settings import ASSETS, Settings
 from tests.browser.conftest import FLAGS, chromium
 from tests.browser.pages import new_page, open_tab, profile
 

@@ -25,10 +25,11 @@ from urllib.parse import quote, quote_from_bytes
 import httpx
 from starlette.routing import Mount, Route
 
-from explorer import Explorer, Settings
+from explorer.explorer import Explorer
 from explorer.exports import EXPORTS
 from explorer.server.native_uploads import UPLOAD
 from explorer.server.routes import PREFIX
+from explorer.settings import Settings
 from tests.campaigns._page import API, LivePage, call
 from tests.campaigns._table import Tally, campaign_arguments
 from tests.programs import say

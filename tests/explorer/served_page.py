@@ -14,7 +14,8 @@ from typing import Any
 import httpx
 import pytest
 
-from explorer import Explorer, Settings
+from explorer.explorer import Explorer
+from explorer.settings import Settings
 from tests.explorer.bench import STAND_IN
 from trainers.training.executor import ProcessExecutor
 

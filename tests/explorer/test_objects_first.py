@@ -197,7 +197,8 @@ def test_sentences_are_read_when_asked_for(tab: Tab) -> None:
 VISIT = """
 import sys, tempfile
 from pathlib import Path
-from explorer import Explorer, Settings
+from explorer.explorer import Explorer
+from explorer.settings import Settings
 from explorer.tabs.object_removal.bodies import Query
 from explorer.tabs.object_removal.choosing import PAGE
 made = Explorer(Settings(runs=Path(tempfile.mkdtemp())))

@@ -16,7 +16,7 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import Response
 
-from explorer import Explorer, Settings
+from explorer.explorer import Explorer
 from explorer.server.guard import PENDING
 from explorer.server.http import RequestError
 from explorer.server.native_uploads import UPLOAD
@@ -24,7 +24,7 @@ from explorer.server.photographs import MOST
 from explorer.server.posted import BODY, posted
 from explorer.server.turns import Turns
 from explorer.server.visitors import Caller, address_of
-from explorer.settings import Limits
+from explorer.settings import Limits, Settings
 from explorer.tabs.object_removal.bodies import Open
 from explorer.tabs.object_removal.images import UPLOADS
 from explorer.tabs.object_removal.measuring import Measuring

@@ -20,7 +20,7 @@ import pytest
 from gradio_client import Client
 from gradio_client.exceptions import AppError
 
-from explorer import Explorer
+from explorer.explorer import Explorer
 from explorer.server import slow_requests
 from explorer.server.guard import LARGEST
 from explorer.server.hosts import ANOTHER_SITE, from_another_site, given_host, is_own

@@ -93,7 +93,7 @@ class SweepConfig(Config):
     )
     vary: Mapping[str, Any] = parameter(
         factory=dict,
-        help="Settings, or parameters of what is compared, with the values to try, e.g. dim=32;64;128 or happier.alpha=1;5.",
+        help="Settings, or parameters of what is compared, with the values to try: dim=32;64;128 or happier.alpha=1;5.",
     )
     parallel: int = parameter(
         1, low=1, high=64, help="Runs that train at once without a GPU; with GPUs one run trains on each."
