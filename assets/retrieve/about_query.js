@@ -52,7 +52,7 @@ class Card {
     const names = classes.map((cls) => brief(cls));
     this.node.style.visibility = "";
     say(this.name, names[0] ?? otherwise);
-    say(this.path, names.slice(1).join(" › "));
+    say(this.path, names.slice(1).reverse().join(" › "));
     say(this.note, note);
     this.name.title = classes.map(inFull).join("\n");
     this.image.setAttribute("aria-label", names.length ? `${otherwise}: ${names.join(", ")}` : otherwise);

@@ -46,7 +46,7 @@ def test_a_metric_shows_what_it_says_of_mistakes_on_a_phone(browser: Browser, si
         choose(page, "ndcg", "NDCG")
         expect(page.locator(".rs-chart .gtitle")).to_have_text("Controlled errors")
         expect(page.get_by_label("Beside it")).to_be_hidden()
-        page.get_by_role("button", name="Words").click()
+        page.get_by_role("button", name="Glossary").click()
         expect(page.get_by_text("decomposability gap", exact=True)).to_be_visible()
         assert "$" not in page.locator("#rs-catalogue").inner_text()
         fits(page)

@@ -189,3 +189,15 @@ def test_all_is_reached_by_keys_alone_and_a_strip_of_images_is_one_stop(browser:
         page.keyboard.press("ArrowRight")
         page.keyboard.press("Enter")
         expect(picks.locator("[aria-pressed=true]")).to_be_focused()
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (1024, 768), (390, 844)])
+def test_nothing_lies_over_the_titles_of_the_tabs(browser: Browser, recorded: Site, size: tuple[int, int]) -> None:
+    with visit(browser, recorded, recorded.url, size=size) as page:
+        link = page.get_by_role("button", name="Copy link").bounding_box()
+        assert link is not None
+        for tab in page.get_by_role("tab").all():
+            box = tab.bounding_box()
+            assert box is not None
+            apart = box["x"] + box["width"] <= link["x"] or box["y"] + box["height"] <= link["y"]
+            assert apart, f"{tab.inner_text()} {box} under {link}"

@@ -78,7 +78,7 @@ def image_config(folder: RunFolder) -> RunConfig:
     config = folder.config
     check_single(folder.id, config)
     if kind_of(config).images(config) is None:
-        raise UserError(f"Run {folder.id} has no encoder of images here: no model to export, and none to search with.")
+        raise UserError(f"Run {folder.id} has no encoder of images, so it can be neither searched nor exported.")
     return config.single
 
 

@@ -34,9 +34,7 @@ def build(_shared: Shared) -> None:
     with gr.Row(elem_id="rs-catalogue", equal_height=False):
         with gr.Column(scale=5, min_width=320):
             with gr.Row(equal_height=False):
-                words = gr.Textbox(
-                    label="Search", placeholder="Search losses, metrics and models", max_lines=1, max_length=200
-                )
+                words = gr.Textbox(label="Search", placeholder="Loss, metric or model", max_lines=1, max_length=200)
                 family = gr.Dropdown([ALL, *families()], value=ALL, label="Family", filterable=False)
             listed = parts.listing(headers=_HEAD, shares=[32, 68], elem_id="rs-entries")
         with gr.Column(scale=6, min_width=320):
@@ -49,7 +47,7 @@ def build(_shared: Shared) -> None:
             made = parts.sentence(visible=False)
             with parts.fold("The numbers", visible=False) as numbers:
                 table = parts.table(elem_id="rs-numbers")
-            with parts.fold("Words"):
+            with parts.fold("Glossary"):
                 parts.text(glossary.markdown())
     # the list and the entry have one event each, so that no answer comes after that about what was asked for later
     last: dict[str, Any] = {"trigger_mode": "always_last", **QUIET}

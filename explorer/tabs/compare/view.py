@@ -172,7 +172,9 @@ class Table:
             "metadata": {"display_value": None, "styling": [_styles(row, shown, conditions) for row in shown.rows]},
         }
         widths = [140, *[110] * len(conditions), *[126] * len(heads), 76]
-        notes = [] if shown.table is None else [f"{words.NARROW} {_PRESS}", *shown.table.notes()]
+        notes = []
+        if shown.table is not None:
+            notes = [f"{words.NARROW} {_PRESS}", *shown.table.only([metric.key for metric in metrics]).notes()]
         several = len(shown.described) > 1
         return {
             self.rows: gr.update(value=table, column_widths=[f"{width}px" for width in widths], visible=bool(metrics)),
@@ -266,7 +268,10 @@ class Pictures:
                 self.curve = Menu(label="Number", filterable=False)
                 self.curves = _figure("rs-trained")
                 self.csv = parts.small("Curves (CSV)")
-                parts.sentence("Lines are means over the seeds, bands reach from the lowest to the highest.")
+                parts.sentence(
+                    "Lines are means over the seeds, bands reach from the lowest to the highest. Scores here are of "
+                    "the images on the maps, those of the table of all test images."
+                )
                 with parts.fold("The newest numbers"):
                     self.newest = parts.table(
                         ["Loss", "Step", "Mean", "Lowest", "Highest", "Seeds"], elem_id="rs-newest"
@@ -318,7 +323,7 @@ class Members:
     def __init__(self) -> None:
         self.findings = parts.text(elem_id="rs-findings")
         self.lost = parts.text(elem_id="rs-lost")
-        with parts.fold("All runs") as self.fold:
+        with parts.fold("Runs") as self.fold:
             self.runs = parts.table(["Run", "State"], wrap=True, buttons=[], elem_id="rs-plan-runs")
         self.ids = gr.Textbox(visible=False)
 
@@ -334,7 +339,7 @@ class Members:
         return {
             self.findings: "\n\n".join(said),
             self.lost: "\n".join(["#### Runs without a result\n", *why]) if why else "",
-            self.fold: gr.update(label="1 run" if count == 1 else f"All {count} runs", visible=bool(count)),
+            self.fold: gr.update(label="1 run" if count == 1 else f"{count} runs", visible=bool(count)),
             self.runs: [[child.planned.title, _state(child)] for child in shown.children],
             self.ids: json.dumps([child.id if child.phase != "planned" else "" for child in shown.children]),
         }
