@@ -196,6 +196,7 @@ class Sidebar {
   /** Check everything, queue the run and open it, or say below what is wrong. */
   async start() {
     const { sure } = this;
+    const focused = document.activeElement === this.train;
     this.quiet();
     this.train.disabled = true;
     try {
@@ -219,6 +220,7 @@ class Sidebar {
       this.problem.say(error.message);
     } finally {
       this.train.disabled = false;
+      if (focused && document.activeElement === document.body) this.train.focus({ preventScroll: true });
     }
   }
 }

@@ -87,6 +87,7 @@ class Row {
 
   show(run, viewed) {
     const { acts, moving, begun, step, planned_steps: planned, number } = run;
+    const held = this.node.contains(document.activeElement);
     say(this.title, brief(run.title, 80));
     this.title.title = inFull(run.title);
     say(this.words, run.plans && begun && moving && run.message ? `${capital(run.message)}.` : sentence(run));
@@ -98,6 +99,16 @@ class Row {
     this.bar.max = planned || 1;
     this.bar.value = step;
     this.node.dataset.run = run.id;
+    this.hold(held);
     return this.node;
+  }
+
+  /** The keyboard goes on at what took the place of the button that it pressed, which may take a while to come. */
+  hold(held) {
+    const at = document.activeElement;
+    if (held ? !at.hidden : !this.lost || at !== document.body) return;
+    const next = [...Object.values(this.acts), this.open].find((press) => !press.hidden);
+    this.lost = !next;
+    next?.focus({ preventScroll: true });
   }
 }
