@@ -45,11 +45,13 @@ class Training {
     const closed = stored(CLOSED) ?? "";
     const shown = runs.filter(({ id, moving }) => moving || id === viewed || !closed.includes(id));
     for (const id of this.rows.keys()) if (!shown.some((run) => run.id === id)) this.rows.delete(id);
+    const at = document.activeElement;
     const nodes = shown.map((run) => {
       if (!this.rows.has(run.id)) this.rows.set(run.id, new Row(run.id, this));
       return this.rows.get(run.id).show(run, viewed);
     });
     if (nodes.length !== this.list.children.length || nodes.some((node, i) => node !== this.list.children[i])) this.list.replaceChildren(...nodes);
+    for (const row of this.rows.values()) row.hold(row.node.contains(at) ? at : null);
     this.more.hidden = !more;
     say(this.more, more ? `and ${more} more in the tab Runs` : "");
     return runs.some((run) => run.moving);
@@ -87,7 +89,6 @@ class Row {
 
   show(run, viewed) {
     const { acts, moving, begun, step, planned_steps: planned, number } = run;
-    const held = this.node.contains(document.activeElement);
     say(this.title, brief(run.title, 80));
     this.title.title = inFull(run.title);
     say(this.words, run.plans && begun && moving && run.message ? `${capital(run.message)}.` : sentence(run));
@@ -99,15 +100,14 @@ class Row {
     this.bar.max = planned || 1;
     this.bar.value = step;
     this.node.dataset.run = run.id;
-    this.hold(held);
     return this.node;
   }
 
-  /** The keyboard goes on at what took the place of the button that it pressed, which may take a while to come. */
-  hold(held) {
+  /** `had`: what had the focus here. The keyboard goes on there, or at what took its place, which may take a while to come. */
+  hold(had) {
     const at = document.activeElement;
-    if (held ? !at.hidden : !this.lost || at !== document.body) return;
-    const next = [...Object.values(this.acts), this.open].find((press) => !press.hidden);
+    if (had ? had === at && !had.hidden : !this.lost || at !== document.body) return;
+    const next = [had, ...Object.values(this.acts), this.open].find((press) => press && !press.hidden);
     this.lost = !next;
     next?.focus({ preventScroll: true });
   }

@@ -144,9 +144,10 @@ def test_numbers_are_set_by_slider_and_key_and_reach_the_run(page: Page, site: S
     acts = row(page)
     expect(acts.locator(".rs-runstatus")).to_contain_text("in the queue")
     expect(acts.get_by_role("button", name="Pause")).to_be_hidden()
+    expect(page.get_by_role("button", name="Train", exact=True)).to_be_focused()
     leave_queue(page)
     expect(acts.get_by_role("button", name="Stop")).to_be_hidden()
-    expect(acts.get_by_role("button", name="Resume")).to_be_visible()
+    expect(acts.get_by_role("button", name="Resume")).to_be_focused()
 
 
 # ---------------------------------------------------------------------- what is kept

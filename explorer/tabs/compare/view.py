@@ -172,7 +172,7 @@ class Table:
             "metadata": {"display_value": None, "styling": [_styles(row, shown, conditions) for row in shown.rows]},
         }
         widths = [140, *[110] * len(conditions), *[126] * len(heads), 76]
-        notes = []
+        notes: list[str] = []
         if shown.table is not None:
             notes = [f"{words.NARROW} {_PRESS}", *shown.table.only([metric.key for metric in metrics]).notes()]
         several = len(shown.described) > 1
