@@ -18,7 +18,7 @@ const OTHER = "…"; // a dataset that is written
 const SUITS = "";
 const QUERIES = 200;
 const USUAL = "telea";
-const STOPPED = "It was stopped. Models that were done are not measured twice: measure again, or choose fewer queries.";
+const STOPPED = "It was stopped. Losses that were done are not measured twice: measure again, or choose fewer queries.";
 const CANCELLED = "It was stopped. Compare again.";
 const NO_WEIGHTS = "This run keeps no weights, so its encoder cannot be measured, nor search without the object. Choose a run that was trained here.";
 
