@@ -5,10 +5,15 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections import deque
-from typing import Any
+from typing import Annotated, Any, NotRequired
 
 import gradio as gr
+from annotated_types import Len
+from gradio import queueing
+from gradio.exceptions import InvalidPathError
+from gradio.utils import get_type_hints
+from pydantic import TypeAdapter, ValidationError
+from typing_extensions import TypedDict
 
 from explorer.server import plain
 from explorer.server.http import RequestError, in_a_line
@@ -47,8 +52,31 @@ _OF_SERVER = ("batch", "max_batch_size", "types", "stream_every")
 """What Gradio reads of an event on the server alone."""
 _OF_FUNCTIONS = ("api_name", "queue", "show_progress", "trigger_mode")
 """What matters of an event that asks the server; one of the page alone needs none of it."""
+_Place = int | Annotated[list[int], Len(2, 2)]  # row and column of a table
+
+
+class _Select(TypedDict):
+    index: _Place
+    value: Any
+    row_value: NotRequired[list[Any] | None]
+
+
+class _KeyUp(TypedDict):
+    key: str
+    input_value: str
+
+
+_TOLD: dict[Any, TypeAdapter[Any]] = {
+    gr.EventData: TypeAdapter(dict[str, Any]),
+    gr.SelectData: TypeAdapter(_Select),
+    gr.KeyUpData: TypeAdapter(_KeyUp),
+}
+"""What an event tells of itself, by what a function takes of it."""
 ANSWER_SECONDS = 600.0
-"""How long the answer to a program's call waits to be fetched."""
+"""How long an answer waits to be fetched."""
+UNREAD = (64, 1000)
+"""Most messages of one visit that wait to be fetched, and of all; an answer takes up to three."""
+_SENT_HERE = "A file that was sent here is needed; got the address of another one."
 _log = logging.getLogger(__name__)
 
 
@@ -61,13 +89,26 @@ class Page(gr.Blocks):
 
     def __init__(self, *args: Any, login: bool = False, **kwargs: Any) -> None:
         self._login = login
-        self._answered: deque[tuple[float, str]] = deque()  # when (monotonic seconds), and the call
+        self._answered: dict[str, float] = {}  # visits and when (monotonic seconds), the last one at the end
         super().__init__(*args, **kwargs)
 
     @property
     def expects_oauth(self) -> bool:
         """See Gradio, which looks for its own button."""
         return self._login
+
+    def queue(self, *args: Any, **kwargs: Any) -> Page:
+        """See Gradio, whose queue ends for everybody when an event waits whose visit it has forgotten."""
+        super().queue(*args, **kwargs)
+        queue, send = self._queue, self._queue.send_message
+
+        def sent(event: queueing.Event, event_message: Any) -> None:
+            messages = queue.pending_messages_per_session.get(event.session_hash)
+            if messages is not None and messages.qsize() < UNREAD[0]:
+                send(event, event_message)
+
+        queue.send_message = sent  # type: ignore[method-assign]
+        return self
 
     def pending(self, address: str) -> int:
         """Count the events of an address that wait or run."""
@@ -127,7 +168,10 @@ class Page(gr.Blocks):
         """
         try:
             plain.check(inputs)
-            plain.check(getattr(kwargs.get("event_data"), "_data", None))
+            told = kwargs.get("event_data")
+            if told is not None:
+                plain.check(told._data)
+                _check_event(block_fn, told._data)
             return await super().process_api(block_fn, inputs, *args, **kwargs)
         except Exception as error:
             raise spoken(error) from None
@@ -136,29 +180,55 @@ class Page(gr.Blocks):
 
     def _forget(self, visit: str | None, event: str | None) -> None:
         """Forget the visit of a program's single call, which Gradio names after the call: nobody can come back to it,
-        and each takes two thirds of a megabyte. Its answer follows when it was not fetched in time: Gradio keeps 2,000
-        of them, and the names of all calls for ever."""
-        if visit is None or visit != event:
+        and each takes two thirds of a megabyte. Its answer follows when it was not fetched in time, as those of every
+        visit do: Gradio keeps 2,000 of them, and the names of all for ever."""
+        if visit is None:
             return
-        with self.state_holder.lock:
-            self.state_holder.session_data.pop(visit, None)
-            self.state_holder.time_last_used.pop(visit, None)
-        now = time.monotonic()
-        self._answered.append((now, visit))
-        while self._answered[0][0] < now - ANSWER_SECONDS:
-            _, old = self._answered.popleft()
-            self._queue.pending_messages_per_session.pop(old, None)
-            self._queue.pending_event_ids_session.pop(old, None)
+        if visit == event:
+            with self.state_holder.lock:
+                self.state_holder.session_data.pop(visit, None)
+                self.state_holder.time_last_used.pop(visit, None)
+        now, queue = time.monotonic(), self._queue
+        self._answered.pop(visit, None)
+        self._answered[visit] = now
+        unread = {name: kept.qsize() for name, kept in queue.pending_messages_per_session.items()}
+        total, busy = sum(unread.values()), {each.session_hash for each in queue.event_ids_to_events.values()}
+        for old, when in list(self._answered.items()):
+            if when >= now - ANSWER_SECONDS and total <= UNREAD[1]:
+                break
+            if old not in busy:  # or else its next answer counts
+                queue.pending_messages_per_session.pop(old, None)
+                queue.pending_event_ids_session.pop(old, None)
+                total -= unread.get(old, 0)
+                del self._answered[old]
 
-    async def preprocess_data(self, *args: Any, **kwargs: Any) -> list[Any]:
-        """See Gradio; a value that a component does not accept is an error of the sender."""
+    async def preprocess_data(self, block_fn: Any, inputs: Any, *args: Any, **kwargs: Any) -> list[Any]:
+        """See Gradio; a value that a component does not accept is an error of the sender, and no text an empty one."""
         try:
-            _check_files(args[1] if len(args) > 1 else kwargs.get("inputs"))
-            return await super().preprocess_data(*args, **kwargs)
+            _check_files(inputs)
+            read = await super().preprocess_data(block_fn, inputs, *args, **kwargs)
+            texts = [isinstance(block, gr.Textbox) for block in block_fn.inputs]
+            return ["" if text and value is None else value for text, value in zip(texts, read, strict=True)]
         except (gr.Error, RequestError):
             raise
+        except InvalidPathError as error:  # whose words name this machine's folders
+            raise RequestError(_SENT_HERE) from error
         except Exception as error:
             raise RequestError(f"What was sent does not fit: {_brief(error)}") from error
+
+
+def _check_event(block_fn: Any, data: Any) -> None:
+    """Refuse what an event tells of itself unless the function that is told of it can read it.
+
+    Raises:
+        RequestError: it cannot.
+    """
+    hints = [hint for hint in get_type_hints(getattr(block_fn, "fn", None)).values() if hint in _TOLD]
+    for hint in hints:
+        try:
+            _TOLD[hint].validate_python(data)
+        except ValidationError:
+            raise RequestError(f"What was pressed or done was needed; got {plain.seen(data)}.") from None
 
 
 def _check_files(values: Any) -> None:
@@ -172,7 +242,7 @@ def _check_files(values: Any) -> None:
         item = pending.pop()
         if isinstance(item, dict):
             if re.match(r"\s*\w{2,}:/", str(item.get("path") or "")):
-                raise RequestError("A file that was sent here is needed; got the address of another one.")
+                raise RequestError(_SENT_HERE)
             pending += item.values()
         elif isinstance(item, (list, tuple)):
             pending += item

@@ -99,9 +99,35 @@ def at(ids: str, event: gr.SelectData) -> str:
     Args:
         ids: of all rows, as JSON; from a browser.
     """
-    known, row = json.loads(ids or "[]"), event.index[0]
-    inside = isinstance(known, list) and isinstance(row, int) and 0 <= row < len(known)
-    return str(known[row]) if inside else ""
+    known, row = listed(ids), place(event)[0]
+    return known[row] if 0 <= row < len(known) else ""
+
+
+def listed(text: str) -> list[str]:
+    """Read a list of ids as JSON, from a browser; what is none is empty."""
+    try:
+        found = json.loads(text or "[]")
+    except (ValueError, RecursionError):
+        return []
+    return [str(one) for one in found] if isinstance(found, list) else []
+
+
+def row(event: gr.SelectData) -> list[str]:
+    """Return what stands in the row that is pressed.
+
+    Raises:
+        RequestError: fewer than two values were sent.
+    """
+    values = [str(value) for value in event.row_value or ()]
+    if len(values) < 2:
+        raise RequestError("A row of the table was needed. Reload the page and press one.")
+    return values
+
+
+def place(event: gr.SelectData) -> tuple[int, int]:
+    """Return row and column of what is pressed in a table; of a gallery, number of the image and 0."""
+    row, column = event.index if isinstance(event.index, list) else (event.index, 0)
+    return row, column
 
 
 def reaching(elem_id: str) -> str:

@@ -20,10 +20,17 @@ from trainers.errors import RunError
 
 SHEET = "page.css"
 """Name of the styles of the whole page, which no file holds."""
+LONGEST = 200
+"""Letters of a name; file systems have no longer ones."""
 _NAME = re.compile(r"(?:[a-z_]+/){0,2}[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.(?:js|css|svg|png)")
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".png": "image/png"}
 _VERSIONED = re.compile(r"v([0-9a-f]{16})/(.*)", re.DOTALL)
 _IMPORTS = re.compile(r'^(?:import|export)\b[^;"]*?\bfrom "(\.[^"]+)"', re.MULTILINE)
+
+
+def _now(path: Path) -> tuple[int, int]:
+    about = path.stat()
+    return about.st_mtime_ns, about.st_size
 
 
 class Assets:
@@ -37,15 +44,15 @@ class Assets:
         self._folder = folder.resolve()
         self._sheet = sheet
         self._version = ""  # of what the files hold
-        self._seen: list[tuple[Path, int, int]] = []
+        self._seen: dict[Path, tuple[int, int]] = {}  # time of change, bytes
         self._imported: dict[tuple[str, ...], list[str]] = {}  # of this version
 
     def version(self) -> str:
         """Return the folder in which a page finds the files as they are now."""
-        files = sorted(path for path in self._folder.rglob("*.*") if path.suffix in (".js", ".css"))
-        seen = [(path, about.st_mtime_ns, about.st_size) for path in files for about in [path.stat()]]
+        files = sorted(path for path in self._folder.rglob("*.*") if path.suffix in (".js", ".css") and path.is_file())
+        seen = {path: _now(path) for path in files}
         if seen != self._seen:
-            read = [b"%s %d " % (path.name.encode(), size) + path.read_bytes() for path, _, size in seen]
+            read = [b"%s %d " % (path.name.encode(), size) + path.read_bytes() for path, (_, size) in seen.items()]
             content = b"".join([self._sheet().encode(), *read])
             self._seen, self._version, self._imported = seen, sha256(content).hexdigest()[:16], {}
         return f"v{self._version}"
@@ -61,7 +68,7 @@ class Assets:
         pending = [self._folder / name for name in modules]
         while pending:
             path = pending.pop()
-            if path in known:
+            if path in known or not path.is_file():
                 continue
             known[path] = None
             found = _IMPORTS.findall(path.read_text(encoding="utf-8"))
@@ -75,12 +82,14 @@ class Assets:
             kept, name = versioned[1] == self._version, versioned[2]
         path = self._folder / name
         if name == SHEET:
+            kept = self.version() == f"v{versioned[1]}" if versioned else False
             reply, version = Response(self._sheet(), media_type=_TYPES[".css"]), self._version
-        elif not _NAME.fullmatch(name) or not path.is_file():
+        elif len(name) > LONGEST or not _NAME.fullmatch(name) or not path.is_file():
             raise RunError(f"There is no asset {name[:80]!r}.")
         else:
-            about = path.stat()
-            version = f"{about.st_mtime_ns:x}-{about.st_size:x}"
+            changed, size = _now(path)
+            kept = kept and self._seen.get(path) == (changed, size)  # or else it is of a later version
+            version = f"{changed:x}-{size:x}"
             reply = Response(path.read_bytes(), media_type=_TYPES[path.suffix])
         if not kept:
             return unless_known(request, version, reply)

@@ -29,6 +29,8 @@ from explorer.settings import Settings
 API = "/gradio_api"
 LARGEST = 42 * 1024 * 1024
 """Most bytes of a request: an image of 30 MB in base64 and the rest of its message."""
+LONGEST_NAME = 64
+"""Most letters of the name of a visit or of an event."""
 PENDING = 12
 """Most events of one address that may wait or run in Gradio's queue on a public page."""
 TOOLS = f"{API}/mcp"
@@ -188,7 +190,8 @@ async def _readable(receive: Receive) -> Receive:
     """Read and check the body, and return it to be received again: Gradio fails on texts that are not Unicode.
 
     Raises:
-        RequestError: it is not a JSON object, or holds what :func:`explorer.server.plain.check` refuses.
+        RequestError: it is not a JSON object, or holds what :func:`explorer.server.plain.check` refuses, or a name of
+            a visit or an event that Gradio would keep for ever or not find again.
     """
     parts, more = [], True
     while more:
@@ -198,7 +201,11 @@ async def _readable(receive: Receive) -> Receive:
         parts.append(message.get("body", b""))
         more = message.get("more_body", False)
     body, given = b"".join(parts), False
-    await to_thread.run_sync(plain.parse, body)
+    values = await to_thread.run_sync(plain.parse, body)
+    for name in ("session_hash", "event_id"):
+        word = values.get(name)
+        if word is not None and not (isinstance(word, str) and 0 < len(word) <= LONGEST_NAME):
+            raise RequestError(f"{name} needs a text of 1 to {LONGEST_NAME} letters; got {plain.seen(word)}.")
 
     async def again() -> Message:
         nonlocal given

@@ -25,6 +25,7 @@ V = TypeVar("V")
 _log = logging.getLogger(__name__)
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _JSON = "application/json"
+_GZIP = re.compile(r"(?:^|,)\s*gzip\s*(?:;\s*q=(?:0*1|0\.0*[1-9])[\d.]*\s*)?(?:,|$)", re.IGNORECASE)
 _PACKED = 1400
 """Fewest bytes that are compressed: what is less fits one packet of the network."""
 _MEDIA = {
@@ -99,10 +100,11 @@ def packed(body: bytes, asked: Headers, headers: MutableHeaders) -> bytes:
     Args:
         asked: headers of the request.
     """
-    if len(body) >= _PACKED and "gzip" in asked.get("accept-encoding", ""):
-        body = gzip.compress(body, 5, mtime=0)
-        headers["Content-Encoding"] = "gzip"
+    if len(body) >= _PACKED:
         headers.add_vary_header("Accept-Encoding")
+        if _GZIP.search(asked.get("accept-encoding", "")):
+            body = gzip.compress(body, 5, mtime=0)
+            headers["Content-Encoding"] = "gzip"
     headers["Content-Length"] = str(len(body))
     return body
 

@@ -59,7 +59,7 @@ class Root:
         """Cut the prefix of the request's path, and have the page take its address from the browser."""
         if scope["type"] == "http":
             scope = without_prefix(scope)
-            if (scope["method"], scope["path"]) == ("GET", "/"):
+            if scope["method"] in ("GET", "HEAD") and scope["path"] == "/":
                 send = _Page(send, self._head, Headers(scope=scope))
         await self._app(scope, receive, send)
 

@@ -87,16 +87,21 @@ class Served:
         events = self.explorer.blocks.config["dependencies"]
         named = [each for each in events if str(each.get("api_name")).rstrip("_0123456789") == name]
         found = next(each for each in named if len(each["inputs"]) == len(data))
+        told = self.told(found["id"], list(data), **headers)
+        assert told["success"], told["output"]
+        return list(told["output"]["data"])
+
+    def told(self, number: int, data: object, event_data: object = None, **headers: str) -> dict[str, Any]:
+        """The last message about an event of the page, whatever is sent."""
         visit = uuid.uuid4().hex
-        asked = {"data": list(data), "fn_index": found["id"], "session_hash": visit}
+        asked = {"data": data, "fn_index": number, "session_hash": visit, "event_data": event_data}
         assert self.post("/gradio_api/queue/join", asked, **headers).status_code == 200
         with self.client.stream("GET", f"/gradio_api/queue/data?session_hash={visit}", headers=headers) as lines:
             for line in lines.iter_lines():
-                told = json.loads(line.removeprefix("data:") or "{}")
+                told: dict[str, Any] = json.loads(line.removeprefix("data:") or "{}")
                 if told.get("msg") == "process_completed":
-                    assert told["success"], told["output"]
-                    return list(told["output"]["data"])
-        raise AssertionError(f"{name} did not answer")
+                    return told
+        raise AssertionError(f"event {number} did not answer")
 
     def start(
         self, images: str = "drawn", token: str = "mine", training: object = None, **headers: str

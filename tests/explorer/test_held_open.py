@@ -7,16 +7,16 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-import explorer
 from explorer.page import blocks
 from explorer.server.library import Library, Limits
 from tests.campaigns._page import API, call, descriptors
 from tests.explorer.page import Page
-from tests.explorer.served_page import GRADIO_WARNINGS, served
+from tests.explorer.served_page import GRADIO_WARNINGS, Served, served
 from tests.synthetic import make_run
 from tests.waiting import wait
 from trainers.runs import RunFolder
@@ -150,7 +150,6 @@ print(text.count("<heap nr="), resident // 2**20, pyarrow.default_memory_pool().
 def test_calls_of_the_api_do_not_pile_up_and_answers_are_kept_for_a_while(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(explorer, "SESSIONS", 3)
     with served(tmp_path) as page:
         shown, events = page.explorer.blocks, []
         for _ in range(6):
@@ -162,3 +161,42 @@ def test_calls_of_the_api_do_not_pile_up_and_answers_are_kept_for_a_while(
         monkeypatch.setattr(blocks, "ANSWER_SECONDS", 0)
         call(page.client, "list_runs")
         assert not any(map(shown.streams, events))
+
+
+JOIN = "/gradio_api/queue/join"
+
+
+def listing(page: Served) -> int:
+    """Number of the event that lists the runs."""
+    named = {each.get("api_name"): each["id"] for each in page.explorer.blocks.config["dependencies"]}
+    return int(named["list_runs"])
+
+
+@GRADIO_WARNINGS
+def test_a_visit_that_is_forgotten_while_it_waits_ends_the_queue_for_nobody(tmp_path: Path) -> None:
+    with served(tmp_path) as page:
+        asked = {"data": [], "fn_index": listing(page), "trigger_id": None}
+        for name in ("", "a" * 65, 5):
+            for path in (JOIN, f"{API}/list_runs", "/gradio_api/run/list_runs"):
+                refused = page.post(path, {**asked, "session_hash": name})
+                assert refused.status_code == 400 and "1 to 64 letters" in refused.json()["error"], path
+        page.explorer.blocks._queue.pending_messages_per_session.max_size = 1  # Gradio's is 2,000
+        with ThreadPoolExecutor(16) as threads:
+            asks = [threads.submit(page.post, JOIN, {**asked, "session_hash": str(each)}) for each in range(48)]
+        assert {each.result().status_code for each in asks} == {200}
+        assert call(page.client, "list_runs") == []
+
+
+@GRADIO_WARNINGS
+def test_answers_that_nobody_reads_are_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "UNREAD", (9, 30))
+    with served(tmp_path) as page:
+        queue = page.explorer.blocks._queue
+        for each in range(40):
+            name = "mine" if each < 10 else f"visit {each}"
+            asked = {"data": [], "fn_index": listing(page), "session_hash": name, "trigger_id": None}
+            assert page.post(JOIN, asked).status_code == 200
+            wait(lambda: not queue.event_ids_to_events, 30, "it is answered")
+            assert each != 9 or queue.pending_messages_per_session["mine"].qsize() == 9
+        assert sum(kept.qsize() for kept in queue.pending_messages_per_session.values()) < 40
+        assert set(queue.pending_event_ids_session) == set(queue.pending_messages_per_session)

@@ -13,18 +13,23 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
 import pytest
 from gradio_client import Client
 from gradio_client.exceptions import AppError
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
 
 from explorer.explorer import Explorer
 from explorer.server import slow_requests
+from explorer.server.assets import SHEET, Assets
 from explorer.server.guard import LARGEST
 from explorer.server.hosts import ANOTHER_SITE, from_another_site, given_host, is_own
 from explorer.server.root import by_own_address, given_root
+from explorer.server.routes import mounted
 from explorer.settings import Settings
 from tests.campaigns.fuzz import Malformed, ask, calls_of, routes_of
 from tests.explorer.page import error
@@ -199,10 +204,34 @@ def test_a_page_of_another_form_has_its_styles_too() -> None:
     assert by_own_address(b"<head></head>", "<link>") == b"<head><link></head>"
 
 
-def test_long_answers_are_compressed(local: Served) -> None:
-    for accepted, encoding in (("gzip", "gzip"), ("identity", None)):
-        reply = local.client.get(f"{PREFIX}/form/start", headers={"accept-encoding": accepted})
-        assert reply.headers.get("content-encoding") == encoding and reply.json()["kinds"]
+def test_what_changes_while_the_page_is_served_is_not_kept_for_good(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.js", tmp_path / "second.js"
+    for file in (first, second):
+        file.write_text('import { a } from "./gone.js";')
+    (tmp_path / ".#first.js").symlink_to(tmp_path / "nowhere")  # of an editor
+    assets = Assets(tmp_path, lambda: first.read_text())
+    version = assets.version()
+    assert assets.imported(("first.js",)) == ["first.js"]
+    client = TestClient(Starlette(routes=mounted([], assets)))
+
+    def said(name: str) -> str:
+        return client.get(f"{PREFIX}/assets/{version}/{name}").headers["cache-control"]
+
+    assert "immutable" in said("first.js") and "immutable" in said("second.js") and "immutable" in said(SHEET)
+    first.write_text("later")
+    assert said("first.js") == "no-cache" and "immutable" in said("second.js") and said(SHEET) == "no-cache"
+    assert client.get(f"{PREFIX}/assets/{version}/{'a' * 300}.js").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("accepted", "encoding"),
+    [("gzip", "gzip"), ("br, GZIP;q=0.5", "gzip"), ("identity", None), ("gzip;q=0", None), ("x;q=1, gzip;q=0.0", None)],
+)
+def test_long_answers_are_compressed_for_those_who_take_it(local: Served, accepted: str, encoding: str | None) -> None:
+    for path in ("/", f"{PREFIX}/form/start"):
+        reply = local.client.get(path, headers={"accept-encoding": accepted})
+        assert reply.headers.get("content-encoding") == encoding and reply.headers["vary"] == "Accept-Encoding"
+        assert local.client.head("/", headers={"accept-encoding": accepted}).headers.get("content-encoding") == encoding
     short = local.client.get(f"{PREFIX}/start")
     assert "content-encoding" not in short.headers
 
@@ -350,6 +379,35 @@ def test_nothing_malformed_is_an_error_of_the_server(
     output = capfd.readouterr()
     assert "Traceback" not in output.err + output.out
     assert not [record for record in caplog.records if record.exc_info]
+
+
+FORGED: tuple[tuple[object, object], ...] = (
+    ("[[", {}),
+    ({"a": []}, {"index": [0, 0], "value": 1}),
+    (["a"], {"index": [10**6, -1], "value": "", "row_value": [1, [2]], "key": 1, "input_value": 2}),
+)
+"""What is sent in place of every value of an event, and of what the event tells of itself."""
+
+
+PRESSED = (
+    *("at", "press", "chosen", "_pressed", "_show", "_naming", "tagging", "deleting", "act", "wanted", "ended"),
+    *("measured", "opened", "dropped"),
+)
+
+
+def test_forged_state_is_a_sentence_and_nothing_in_the_log(
+    local: Served, caplog: pytest.LogCaptureFixture, recwarn: pytest.WarningsRecorder
+) -> None:
+    caplog.set_level(logging.ERROR)
+    named = {
+        str(each.get("api_name")).rstrip("_0123456789"): each for each in local.explorer.blocks.config["dependencies"]
+    }
+    sent = [(named[name], *forged) for name in PRESSED for forged in FORGED]
+    with ThreadPoolExecutor(8) as threads:
+        told = threads.map(lambda one: local.told(one[0]["id"], [one[1]] * len(one[0]["inputs"]), one[2]), sent)
+    assert all(said["success"] or said["output"]["error"] for said in told)
+    assert not [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
+    assert not [each for each in recwarn if "not in the list of choices" in str(each.message)]
 
 
 def test_a_session_that_is_no_text_spoils_no_other(local: Served) -> None:

@@ -75,7 +75,7 @@ def _found(words: str, family: str) -> list[list[str]]:
 
 def _pressed(chosen: gr.SelectData) -> str:
     """Return the place of the entry that is pressed among all."""
-    return str(entries().index(named(*chosen.row_value)))
+    return str(entries().index(named(*parts.row(chosen)[:2])))
 
 
 def _show(pressed: str, shown: str, beside: str) -> list[Any]:

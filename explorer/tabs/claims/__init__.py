@@ -49,7 +49,7 @@ def build(board: Board) -> None:
         return [gr.skip()] * (len(card) + len(status)) if text else show(name)
 
     def chosen(event: gr.SelectData) -> list[Any]:
-        return show(board.named(event.row_value[0]))
+        return show(board.named(*parts.row(event)[:1]))
 
     for menu in menus:
         menu.change(board.listing, menus, [counted, listed], **QUIET)

@@ -95,7 +95,7 @@ def build(reports: PlanReports) -> None:
 
     def press(event: gr.SelectData, plan: str, *chosen: Any) -> Updates:
         """Show the runs behind a number."""
-        return table.press(Shown(reports.report(reports.find(plan)), asked_of(chosen)), *event.index)
+        return table.press(Shown(reports.report(reports.find(plan)), asked_of(chosen)), *parts.place(event))
 
     gr.on(
         [looked.change, *(menu.input for menu in menus)],

@@ -296,7 +296,7 @@ class Wiring:
 
         def pressed(offset: str, shown: str, event: gr.SelectData, *chosen: Any) -> Updates:
             """Open an image; Gradio tells of one that a button has opened and marked too."""
-            ref = f"{chosen[0]}.{int(offset) + int(event.index)}"
+            ref = f"{chosen[0]}.{int(offset) + parts.place(event)[0]}"
             if shown and choosing.is_shown(ref, shown):
                 return [gr.skip()] * len(self.new)
             return choosing.open_image(ref, None, chosen)

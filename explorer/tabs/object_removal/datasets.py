@@ -127,7 +127,7 @@ class Datasets:
         dataset = self._open.find(name)
         if dataset is not None:
             return dataset
-        raise GoneError(f"The dataset {name[:80]!r} is not open, or no longer: open it again.")
+        raise GoneError(f"The dataset {str(name)[:80]!r} is not open, or no longer: open it again.")
 
     def listed(self) -> list[OpenDataset]:
         """List the drawn scenes, then the others, the one used last first."""

@@ -151,7 +151,7 @@ def build(measuring: Measuring, menus: Menus, opening: Opening) -> None:
 
 def _pressed(measuring: Measuring, opening: Opening, arm: int) -> Any:
     def pressed(job: str, event: gr.SelectData, *chosen: Any) -> Updates:
-        return opening.image(*measuring.failed(job, arm, int(event.index)), chosen)
+        return opening.image(*measuring.failed(job, arm, parts.place(event)[0]), chosen)
 
     return pressed
 

@@ -264,7 +264,7 @@ class Models:
 
 def _arm_of_run(name: str) -> tuple[str, int] | None:
     """Run and arm of a fine-tuned model's name; None for a model of the registry."""
-    match = _RUN.fullmatch(name)
+    match = _RUN.fullmatch(name or "")
     return None if match is None else (match.group(1), int(match.group(2)))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -32,7 +31,7 @@ def read(text: str) -> list[Values]:
     Raises:
         RequestError: it is something else.
     """
-    listed = _Listed.of({"recipes": json.loads(text or "[]")}).recipes[:MOST]
+    listed = _Listed.parse(f'{{"recipes": {text or "[]"}}}'.encode()).recipes[:MOST]
     return [{**asdict(PairRecipe()), **values} for values in listed] or [asdict(PairRecipe())]
 
 

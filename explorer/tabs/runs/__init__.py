@@ -143,7 +143,7 @@ def _listing(runs: RunList, words: str, order: str, members: bool, picked: list[
 def _pressed(ids: str, picked: list[str] | None, event: gr.SelectData) -> tuple[Any, Any]:
     """Return the run that is pressed, or the chosen runs with it or without it where its box is."""
     run_id = parts.at(ids, event)
-    if not run_id or event.index[1] > 0:
+    if not run_id or parts.place(event)[1] > 0:
         return run_id, gr.skip()
     kept = [one for one in picked or () if one != run_id]
     return gr.skip(), kept if len(kept) < len(picked or ()) else [*kept, run_id][-_MOST_CHOSEN:]
@@ -197,7 +197,7 @@ def _several(runs: RunList, token: gr.Textbox, said: gr.Markdown, ids: gr.Textbo
         tags = gr.Textbox(label="Tags", placeholder="comma between", max_lines=1, max_length=200, min_width=130)
         tag = parts.small("Tag")
         delete = parts.question("Delete", about=picked)
-    every.click(lambda ids: json.loads(ids or "[]")[:_MOST_CHOSEN], ids, picked, **QUIET)
+    every.click(lambda ids: parts.listed(ids)[:_MOST_CHOSEN], ids, picked, **QUIET)
 
     def tagging(picked: list[str] | None, tags: str, token: str, request: gr.Request) -> str:
         return markdown_text(runs.tag(_ids(picked), _tags(tags), token, caller(request)))
