@@ -43,7 +43,7 @@ def build(shared: Shared) -> None:
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     own = Tab(name="own", title="Own", order=99, build=build)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(explorer.tabs, "TABS", {**explorer.tabs.TABS, "own": own})
+        patch.setattr("explorer.explorer.TABS", {**explorer.tabs.TABS, "own": own})
         with served(tmp_path_factory.mktemp("page"), public=True) as page:
             yield page
 
