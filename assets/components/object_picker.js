@@ -121,6 +121,7 @@ class Picker {
   }
 
   drawn() {
+    say(this.hint, HINTS[this.tool]);
     this.on.draw({ ...this.pen.region, around: this.pen.around });
   }
 }

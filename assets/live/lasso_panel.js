@@ -24,9 +24,9 @@ export class LassoPanel {
     arrows(this.strip);
     this.named = el("div", { class: "rs-flow", role: "group", "aria-label": "Tags" });
     this.name = text("a tag for these images", { "aria-label": "Tag", maxlength: 40 });
+    this.ways = [button("Retrieve with these", () => on.send("query", this.ids)), button("Mistakes of these", () => on.send("mistakes", this.ids))];
     const ways = [
-      button("Retrieve with these", () => on.send("query", this.ids)),
-      button("Mistakes of these", () => on.send("mistakes", this.ids)),
+      ...this.ways,
       button("Download (CSV)", () => this.download()),
       button("Clear", () => on.clear()),
     ];
@@ -39,6 +39,7 @@ export class LassoPanel {
   show(run, ids, classes, title = "") {
     this.run = run;
     this.ids = ids;
+    for (const way of this.ways) way.hidden = !run.searched;
     this.problem.say(null);
     this.offer();
     this.body.hidden = ids.length === 0;

@@ -261,6 +261,7 @@ class Live {
     window.dispatchEvent(new CustomEvent("rankscope:state", { detail: { ...state, id: this.run.id, recorded: this.run.recorded } }));
     const words = !state.moving ? (state.drawing ? "Drawing the map …" : "This run has no map.") : state.message ? `Waiting for the first frame: ${state.message}` : "Waiting for the first frame";
     this.maps.cards.forEach((card) => card.wait(this.player.frames.length ? "" : words));
+    this.neighbours.node.hidden = !this.player.frames.length && !state.moving && !state.drawing;
   }
 
   /** One turn of the poll loop; true while the run is moving. */

@@ -23,10 +23,10 @@ export class NeighbourRows {
     this.path = el("p", { class: "rs-clamp rs-note rs-path" });
     this.rows = el("div", { class: "rs-stack rs-rows" });
     this.contrast = el("p", { class: "rs-contrast" });
-    const search = button("Retrieve", () => this.on.search(this.shown));
-    search.title = "Search the gallery with this image";
-    const original = originalButton(this.query, () => ({ run: this.run.id, row: this.shown }));
-    const about = el("div", { class: "rs-about" }, this.query, el("div", {}, this.name, this.path, el("div", { class: "rs-flow rs-tight" }, search, original)));
+    this.search = button("Retrieve", () => this.on.search(this.shown));
+    this.search.title = "Search the gallery with this image";
+    this.original = originalButton(this.query, () => ({ run: this.run.id, row: this.shown }));
+    const about = el("div", { class: "rs-about" }, this.query, el("div", {}, this.name, this.path, el("div", { class: "rs-flow rs-tight" }, this.search, this.original)));
     this.note = el("p", { class: "rs-note", text: EMPTY });
     this.body = el("div", { class: "rs-neighbours", hidden: true }, about, el("div", { class: "rs-stack rs-tight rs-results" }, this.contrast, this.rows));
     this.node = el("section", { class: "rs-panel", "aria-label": "Nearest neighbours" }, this.note, this.body);
@@ -39,6 +39,8 @@ export class NeighbourRows {
     this.arms = run.arms.map((arm, i) => this.row(arm.title, i));
     this.rows.replaceChildren(...this.arms.map((row) => row.node));
     this.rows.style.setProperty("--rs-words", run.words.every((word) => word.length <= ONE_LINE) ? 1 : 2);
+    this.search.hidden = this.original.hidden = !run.searched;
+    this.query.classList.toggle("rs-opens", run.searched);
     this.asked?.abort();
     // nothing of the run before stays, in sight or not
     for (const node of [this.name, this.path, this.contrast]) say(node, "");

@@ -11,6 +11,7 @@ from pathlib import Path
 from explorer.server.run import Run
 from trainers.kinds import kind_of
 from trainers.publishing.card import write_export
+from trainers.retrieval.encoders import embeds
 from trainers.runs.regular import is_there
 from trainers.training.encoder_file import RunEncoders
 
@@ -22,8 +23,7 @@ def has_encoders(run: Run) -> bool:
 
 def has_models(run: Run) -> bool:
     """Return whether a run's arms embed images; of a recording, whether its weights are there too."""
-    embeds = not kind_of(run.config).plans and kind_of(run.config).images(run.config) is not None
-    return embeds and (not run.recorded or is_there(run.folder.path / "ckpt"))
+    return embeds(run.config) and (not run.recorded or is_there(run.folder.path / "ckpt"))
 
 
 def write_encoders(run: Run, path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,7 @@ from safetensors.numpy import save_file
 
 from trainers.brought.files import read
 from trainers.brought.opening import open_files
+from trainers.brought.pictures import SIDE
 from trainers.brought.tree import tree_of
 from trainers.brought.writer import UNLABELLED
 from trainers.cli.main import main
@@ -221,6 +223,20 @@ def test_a_path_in_a_table_leads_nowhere_but_below_the_folder(tmp_path: Path, ma
     run = open_files(tmp_path / "r", [tmp_path / "x.parquet"], labels=["species"], images=tmp_path / "images")
     probe = run.probe()
     assert probe is not None and probe.notes == (f"{COUNT - 1} images could not be read and are grey.",)
+
+
+def test_where_there_are_no_images_the_name_of_the_class_stands(tmp_path: Path, made: Any) -> None:
+    rows, _ = made
+    names = ["pelican", "鳥", "gull"]
+    labels = [names[row % 3] for row in range(len(rows))]
+    parquet.write_table(arrow.table({"embedding": list(rows), "species": labels}), tmp_path / "x.parquet")
+    run = open_files(tmp_path / "r", [tmp_path / "x.parquet"], labels=["species"])
+    sheet, probe = np.array(Image.open(io.BytesIO(run.sheet(0))).convert("RGB")), run.probe()
+    assert probe is not None and not probe.notes
+    tiles = [sheet[:SIDE, at * SIDE : (at + 1) * SIDE].astype(int) for at in range(4)]
+    dark = [(tile.sum(2) < 200).sum() for tile in tiles]
+    assert dark[0] > 20 and dark[2] > 20 and dark[1] == 0, "no letters that the font does not have"
+    assert abs(tiles[0] - tiles[3]).mean() < 3 < abs(tiles[0] - tiles[2]).mean()
 
 
 def test_a_tree_tells_classes_of_one_name_apart_and_takes_levels_in_any_order() -> None:

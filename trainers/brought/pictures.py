@@ -1,7 +1,8 @@
-"""Thumbnails of images that somebody brought."""
+"""Thumbnails of images that somebody brought, and what stands for them where there are none."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,11 @@ from torch import Tensor
 
 from trainers.data.decode import square
 from trainers.errors import DataError, UserError
+from trainers.pictures.palette import TOKENS, palette
 
 SIDE = 96
 GREY = 225
+_LATIN = 0x24F  # last letter of the font that Pillow brings
 _LIMIT = 2**28  # bytes of a file
 
 
@@ -35,6 +38,30 @@ def thumbnails(images: Sequence[Any] | None, rows: Sequence[int]) -> tuple[Tenso
         except (UserError, OSError, ValueError, TypeError):
             lost += 1
     return made, lost
+
+
+def lettered(labels: np.ndarray, names: Sequence[str]) -> Tensor:
+    """Return uint8 ``[P, 3, SIDE, SIDE]`` with the names of the images' classes, each on a tint of its colour.
+
+    Args:
+        labels: integers ``[P, L]``, classes by level, the finest first.
+        names: of the classes of the finest level.
+    """
+    fine, places = np.unique(labels[:, 0], return_inverse=True)
+    colours = palette(labels).colours
+    tiles = np.stack([_lettered(names[each], colours[int(each)]) for each in fine])
+    return torch.from_numpy(np.moveaxis(tiles, 3, 1)[places].copy())
+
+
+def _lettered(name: str, colour: str) -> np.ndarray:
+    from PIL import Image, ImageDraw, ImageFont
+
+    tile = Image.blend(Image.new("RGB", (SIDE, SIDE), "white"), Image.new("RGB", (SIDE, SIDE), colour), 0.3)
+    known = all(ord(character) <= _LATIN for character in name)
+    lines = textwrap.wrap(name[:200], 10, max_lines=3, placeholder="…") if known else []
+    place, ink, font = SIDE / 2, TOKENS["--rs-text"], ImageFont.load_default(16)
+    ImageDraw.Draw(tile).multiline_text((place, place), "\n".join(lines), ink, font, anchor="mm", align="center")
+    return np.asarray(tile)
 
 
 def _read(image: Any) -> np.ndarray:

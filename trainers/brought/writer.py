@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from trainers.brought.config import BroughtConfig
-from trainers.brought.pictures import thumbnails
+from trainers.brought.pictures import lettered, thumbnails
 from trainers.brought.scoring import Scorer, scored
 from trainers.brought.scoring import names as names_of
 from trainers.brought.tree import tree_of
@@ -76,7 +76,11 @@ class BroughtRun:
         self._state = RunState(phase="running", message="waiting for embeddings")
         self._last: list[np.ndarray] = []
         self._k = 0
-        pictures, lost = thumbnails(images, self._rows.tolist())
+        shown = self._labels[self._rows]
+        if images is None and self._labelled:
+            pictures, lost = lettered(shown, tree.names[0]), 0
+        else:
+            pictures, lost = thumbnails(images, self._rows.tolist())
         config = BroughtConfig(models=tuple(models), title=title, logged=logged)
         self.folder = RunFolder.create(root, config)
         self._lock = RunLock(self.folder.path)
@@ -88,7 +92,7 @@ class BroughtRun:
         write_probe(
             self.folder,
             pictures,
-            labels=self._labels[self._rows],
+            labels=shown,
             rows=self._rows.astype(np.int64),
             hierarchy=tree,
             data_title=title,

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from trainers.config import DataChoice, RunConfig
+from trainers.config import Config, DataChoice, RunConfig
 from trainers.data import load_data
 from trainers.data.base import LoadedData
 from trainers.data.cache import update
@@ -69,6 +69,11 @@ def encoders_of_run(folder: RunFolder) -> Encoders:
     )
 
 
+def embeds(config: Config) -> bool:
+    """Return whether the runs of a configuration embed images."""
+    return not kind_of(config).plans and kind_of(config).images(config) is not None
+
+
 def image_config(folder: RunFolder) -> RunConfig:
     """Return the configuration of a run that trains an encoder of images.
 
@@ -77,7 +82,7 @@ def image_config(folder: RunFolder) -> RunConfig:
     """
     config = folder.config
     check_single(folder.id, config)
-    if kind_of(config).images(config) is None:
+    if not embeds(config):
         raise UserError(f"Run {folder.id} has no encoder of images, so it can be neither searched nor exported.")
     return config.single
 

@@ -20,6 +20,7 @@ from trainers.hierarchy import Hierarchy, severity_words
 from trainers.kinds import kind_of
 from trainers.kinds.arm_view import ablation
 from trainers.pictures.palette import class_colours
+from trainers.retrieval.encoders import embeds
 from trainers.retrieval.probe_results import diagnosed
 from trainers.runs.records import REFINED, Attribute, Probe
 from trainers.runs.regular import is_there
@@ -54,6 +55,7 @@ def about(run: Run) -> Json:
         "config": json.loads(run.config.to_json()),
         "summary": summary(run),
         "alone": _alone(run),
+        "searched": embeds(run.config),
         "kind": run.config.kind,
         "arms": _arms(run.config),
         "ablation": _ablation(run.config),

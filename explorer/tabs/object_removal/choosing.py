@@ -107,7 +107,7 @@ def strip() -> Strip:
                 number = gr.Number(1, show_label=False, container=False, precision=0, minimum=1, scale=0, min_width=80)
                 total = parts.sentence(min_height=0)
                 ahead = [parts.small(text) for text in ("Next ›", "Later »")]
-        with gr.Column(scale=1, min_width=190):
+        with gr.Column(scale=1, min_width=250):
             photograph = parts.photograph("Your image", height=132, elem_id="rs-object-own")
     steps = [(back[0], -PAGE, True), (back[1], -1, False), (ahead[0], 1, False), (ahead[1], PAGE, True)]
     return Strip(gallery=gallery, offset=offset, number=number, total=total, steps=steps, photograph=photograph)
@@ -161,7 +161,7 @@ class Choosing:
         if not path:
             return [gr.skip()] * 17
         image = self._objects.images.add(self._photographs.data(path), visitor=sender.address)
-        return [*self._showing.image(image, chosen), *[gr.skip()] * 5]
+        return [*self._showing.image(image, chosen), gr.update(selected_index=None), *[gr.skip()] * 4]
 
     def is_shown(self, ref: str, shown: str) -> bool:
         """Return whether an image is the one that is shown."""

@@ -21,11 +21,11 @@ from explorer.tabs.retrieve.mistakes import MistakeAnswers
 from explorer.tabs.retrieve.searches import PUBLIC_K, Searches, steps_of
 from explorer.tabs.retrieve.uploads import Uploads
 from trainers.data import SOURCES
-from trainers.errors import RunError, UserError
-from trainers.kinds import arm_titles
+from trainers.errors import UserError
+from trainers.kinds import arm_titles, kind_of
 from trainers.object_removal.reliance.sources import why_unknown
 from trainers.parameters import Spec, specs
-from trainers.retrieval.encoders import image_config, images_of
+from trainers.retrieval.encoders import embeds, images_of
 from trainers.retrieval.galleries import GALLERIES
 from trainers.retrieval.indexes import INDEXES
 from trainers.retrieval.reranking import RERANKINGS
@@ -86,10 +86,10 @@ class RetrievalService:
             try:
                 with reading(folder.id, passed=UserError):
                     run = self._library.get(folder.id)
-                    image_config(run.folder)
-                    listed.append(run.at_rest("retrieval", partial(_about, run)))
+                    if embeds(run.config):
+                        listed.append(run.at_rest("retrieval", partial(_about, run)))
             except UserError:
-                continue  # damaged, or of a kind without an encoder
+                continue  # damaged
         return listed
 
     def run(self, run_id: str) -> dict[str, Any]:
@@ -133,12 +133,8 @@ def _about(run: Run) -> dict[str, Any]:
 
 def _why_not(run: Run) -> str | None:
     """Say why the images of a run cannot be searched now, or None."""
-    try:
-        image_config(run.folder)
-    except RunError:
-        raise
-    except UserError as error:
-        return str(error)
+    if not embeds(run.config):
+        return f"This run {kind_of(run.config).no_images or 'has no encoder of images, so it cannot be searched.'}"
     if run.probe is None:
         return "This run has not read its images yet; they can be searched a few seconds after its training begins."
     return None

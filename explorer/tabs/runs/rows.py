@@ -15,7 +15,7 @@ LINES = 5
 _TEXTS = {"Name": "title", "State": "label"}
 BOX = "✓"
 """Title of the column whose press chooses a run."""
-_HEAD = {BOX: 40, "Run": 230, "Losses": 196, "Images": 110, "State": 92, "Steps": 84, "Started": 92}
+_HEAD = {BOX: 40, "Run": 220, "Losses": 186, "Images": 110, "State": 92, "Steps": 84, "Started": 92}
 """The columns before those of numbers, with their widths in pixels."""
 _NUMBER, _SPREAD = 80, 126
 
