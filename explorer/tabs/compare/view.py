@@ -269,8 +269,8 @@ class Pictures:
                 self.curves = _figure("rs-trained")
                 self.csv = parts.small("Curves (CSV)")
                 parts.sentence(
-                    "Lines are means over the seeds, bands reach from the lowest to the highest. Scores here are of "
-                    "the images on the maps, those of the table of all test images."
+                    "Lines are means over the seeds, bands reach from the lowest to the highest. Scores in training "
+                    "are of the images on the maps; the table has those of all test images, where they were taken."
                 )
                 with parts.fold("The newest numbers"):
                     self.newest = parts.table(
