@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-import explorer.tabs
+import explorer.explorer
 from explorer.page import parts
 from explorer.page.blocks import QUIET
 from explorer.page.tab import Shared, Tab
 from explorer.server.visitors import caller
+from explorer.tabs import TABS
 from tests.browser.conftest import Site, serve
 from tests.browser.pages import new_page, profile
 from tests.data.bombs import BOMBS
@@ -38,9 +39,8 @@ def build(shared: Shared) -> None:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     root = tmp_path_factory.mktemp("runs")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            explorer.tabs, "TABS", {**explorer.tabs.TABS, "own": Tab(name="own", title="Own", order=99, build=build)}
-        )
+        own = Tab(name="own", title="Own", order=99, build=build)
+        patch.setattr(explorer.explorer, "TABS", {**TABS, "own": own})
         with serve(root, make_run(root, points=60, frames=2), public=True) as served:
             yield served
 

@@ -152,7 +152,7 @@ def test_what_cannot_be_compared_is_refused() -> None:
         ([one, two], [one], "same seeds were needed"),
         ([one], [two], "same seeds were needed"),
         ([one], [dataclasses.replace(one, key="others")], "other queries"),
-        ([one, dataclasses.replace(two, arms=two.arms[:1])], [], "other arms"),
+        ([one, dataclasses.replace(two, arms=two.arms[:1])], [], "other losses"),
         ([one, failed], [], "could not be measured"),
         ([one, dataclasses.replace(three, seed=0)], [], "One result for each variant"),
     ):
