@@ -93,7 +93,7 @@ class Explorer:
         keep = settings.keep
         self.keeper = None if keep is None else Keeper(settings.runs, keep, self.scheduler.take_in)
         self.library = Library(settings.runs, settings.recorded, settings.opened)
-        self.layout = LayoutSupervisor(settings.runs)
+        self.layout = LayoutSupervisor(settings.runs, lambda: self.scheduler.at_work)
         turns = Turns(settings.limits.uploads if settings.public else None, strict=settings.public)
         files = Path(get_upload_folder())
         self.photographs, self.shown = Photographs(files, turns), ShownFiles(files)
@@ -143,7 +143,7 @@ class Explorer:
         ]
 
     def start(self) -> None:
-        """Start the queue and the process that draws maps; returns at once."""
+        """Start the queue and what starts the process that draws maps; returns at once."""
         if self.keeper is not None:
             self.keeper.begin()
         self.layout.start()

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from explorer.layout.environment import environment
@@ -29,13 +30,16 @@ class LayoutSupervisor:
 
     Args:
         root: folder of the runs.
+        needed: whether a run trains or waits. The process, which takes most of a gigabyte, starts with the first one
+            that does, or is viewed.
 
     Attributes:
         watched: when each run that is being viewed was last viewed, by id.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, needed: Callable[[], bool] = lambda: True) -> None:
         self._root = root
+        self._needed = needed
         self._process: subprocess.Popen[bytes] | None = None
         self._thread: threading.Thread | None = None
         self._ending = threading.Event()
@@ -44,7 +48,7 @@ class LayoutSupervisor:
         self._renewed: dict[str, float] = {}
 
     def start(self) -> None:
-        """Start the process and the thread that supervises it; nothing happens if it was started before."""
+        """Start the thread that starts and supervises the process; nothing happens if it was started before."""
         if self._thread is not None:
             return
         self._ending.clear()
@@ -75,6 +79,8 @@ class LayoutSupervisor:
 
     def _look_after(self) -> None:
         pause = FIRST_PAUSE
+        while not (self.watched or self._needed() or self._ending.is_set()):
+            self._ending.wait(BEAT_SECONDS)
         while not self._ending.is_set():
             begun = time.monotonic()
             try:

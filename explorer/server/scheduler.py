@@ -151,6 +151,11 @@ class Scheduler:
             known = run_id in self._waiting or run_id in self._training or run_id in self._plans
             return known or self._executor.holds(run_id)
 
+    @property
+    def at_work(self) -> bool:
+        """Whether any run waits or trains."""
+        return bool(self._waiting or self._training)
+
     def waiting(self, owner: str | None = None) -> int:
         """Count the runs that wait, of one owner or of all."""
         with self._lock:

@@ -65,6 +65,22 @@ def test_it_survives_kill_and_never_shows_less(root: Path, supervisor: LayoutSup
         os.kill(last, 0)
 
 
+@pytest.mark.parametrize("by", ["training", "viewing"])
+def test_it_starts_when_it_is_needed(root: Path, by: str) -> None:
+    trains: list[str] = []
+    supervisor = LayoutSupervisor(root, lambda: bool(trains))
+    supervisor.start()
+    time.sleep(0.5)
+    assert supervisor.pid is None
+    if by == "training":
+        trains.append("one")
+    else:
+        supervisor.watch("0" * 26)
+    wait(lambda: supervisor.pid is not None, 60)
+    supervisor.stop()
+    assert supervisor.pid is None
+
+
 def test_a_process_that_hangs_is_ended_all_the_same(supervisor: LayoutSupervisor) -> None:
     supervisor.start()
     wait(lambda: supervisor.pid is not None, 60)
