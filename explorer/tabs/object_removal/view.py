@@ -160,7 +160,7 @@ class Showing:
     def query(self, shown: str, target: str, *chosen: Any) -> Query:
         """Return what is asked; all of it comes from the page."""
         dataset, model, other, fill, k = chosen
-        state = parse((shown or "").encode())
+        state = parse(shown.encode())
         models = [name for name in (model, other) if name]
         return Query.of(
             {
@@ -177,7 +177,7 @@ class Showing:
 
     def state(self, shown: str) -> Shown:
         """Read which image is shown."""
-        values = parse((shown or "").encode())
+        values = parse(shown.encode())
         return Shown.of({**values, "objects": values.get("objects") or None})
 
     def shown(self, shown: str) -> InputImage:
