@@ -90,7 +90,7 @@ export class ClassEditor {
     if (drawn === this.drawn) return;
     this.drawn = drawn;
     const held = this.levels.contains(document.activeElement);
-    const ways = layers.map((_, layer) => [String(layer), `${levels[layer]} › ${levels[layer + 1]}`]);
+    const ways = layers.map((_, layer) => [String(layer), `${levels[layer + 1]} › ${levels[layer]}`]);
     const seen = segments("Level", ways, String(this.layer), (layer) => this.look(Number(layer)));
     const name = text("superclass", { value: levels[this.layer + 1], maxlength: 60, "aria-label": "Name of this level" });
     name.addEventListener("change", () => {

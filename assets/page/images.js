@@ -85,9 +85,9 @@ export function described(node, { problems, said = [], why = "", unlabelled, sam
   );
 }
 
-/** Images of one class, with its name and those of its superclasses. */
+/** Images of one class, with the names of its superclasses and its own. */
 function sample({ names, images }, open) {
-  const name = names.join(" › ");
+  const name = [...names].reverse().join(" › ");
   const shown = images.map(([src, file], i) => {
     const image = el("img", { src, alt: name ? `${name}, image ${i + 1}` : `Image ${i + 1}` });
     return file ? el("button", { type: "button", title: `Open ${brief(file)}`, onclick: () => open(file) }, image) : image;

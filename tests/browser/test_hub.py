@@ -88,7 +88,7 @@ def test_a_dataset_is_searched_looked_at_and_trained_on_and_what_is_slow_or_thro
         line.press("ArrowDown")
         line.press("Enter")
         expect(line).to_have_value("some/birds_of_paradise")
-        expect(report).to_contain_text("species › family")
+        expect(report).to_contain_text("family › species")
         unfold(page)
         named(page, "Train split").select_option("train")
         started = config(site, train(page))["data"]

@@ -101,10 +101,10 @@ def test_zips_and_folders_are_dropped_seen_and_trained_on(browser: Browser, publ
         report, own = page.locator(".rs-report"), page.locator(".rs-ownimages")
         drop(page, fruit__zip=zipped(write_images(tmp_path / "images", groups=2)))
         expect(report).to_contain_text("fruit.")
-        expect(report).to_contain_text("Classes: 14 › 2")
+        expect(report).to_contain_text("Classes: 2 › 14")
         images = report.get_by_role("list", name="Some of the images")
         expect(images.get_by_role("listitem")).to_have_count(5)
-        expect(images).to_contain_text("colour00 › group0")
+        expect(images).to_contain_text("group0 › colour00")
         assert images.locator("img").first.evaluate("(image) => image.decode().then(() => image.naturalWidth)") == 56
         images.get_by_role("button", name="colour00").first.press("Enter")
         original = page.get_by_role("dialog", name="The original image")
@@ -113,7 +113,7 @@ def test_zips_and_folders_are_dropped_seen_and_trained_on(browser: Browser, publ
         expect(original).to_be_hidden()
         expect(images.get_by_role("button", name="colour00").first).to_be_focused()
         fill(page, "Name of the level group", "aisle")
-        expect(report).to_contain_text("(class › aisle)")
+        expect(report).to_contain_text("(aisle › class)")
         unfold(page)
         for label, value in (("Classes per batch", "4"), ("Images per class", "3")):
             fill(page, label, value)

@@ -36,7 +36,7 @@ def opened(page: Page, source: Path, classes: int, superclasses: str = "") -> Lo
     unfold(page)
     if superclasses:
         choose(page, "Superclasses", superclasses)
-        expect(form).to_contain_text("Classes: 4 › 2 (class › group).")
+        expect(form).to_contain_text("Classes: 2 › 4 (group › class).")
     return edit(page)
 
 
@@ -93,7 +93,7 @@ def test_landmarks_are_grouped_changed_and_trained_with(site: Site, browser: Bro
         table = downloaded(editor.get_by_role("button", name="Download as CSV", exact=True)).decode()
         use(editor)
         form = page.locator(FORM)
-        expect(form).to_contain_text("Classes: 12 › 4 (class › superclass).")
+        expect(form).to_contain_text("Classes: 4 › 12 (superclass › class).")
         expect(form).to_contain_text(f"Dropped, with 4 images: {HOSTILE}.")
         run = train(page)
         leave_queue(page)
@@ -179,10 +179,10 @@ def test_superclasses_of_names_are_changed_on_a_phone(site: Site, browser: Brows
         act(editor, "Move")
         assert editor.evaluate(WIDER) == []
         use(editor)
-        expect(form).to_contain_text("Classes: 4 › 3 (class › group).")
+        expect(form).to_contain_text("Classes: 3 › 4 (group › class).")
         expect(form.get_by_role("list", name="Superclasses with their classes")).to_contain_text(
             "soft, pretty: animal_cat, plant_rose"
         )
         expect(named(page, "Superclasses")).to_have_value("mapping")
         page.reload()  # what was made by hand is kept
-        expect(form).to_contain_text("Classes: 4 › 3 (class › group).")
+        expect(form).to_contain_text("Classes: 3 › 4 (group › class).")

@@ -72,9 +72,9 @@ def _sentences(report: DataReport, source: str) -> list[str]:
 
 
 def _tree(report: DataReport) -> str:
-    """Write the levels with their numbers of classes, finest first: ``81 › 43 › 3, product › kind › aisle``."""
+    """Write the levels with their numbers of classes, coarsest first: ``3 › 43 › 81 (aisle › kind › product)``."""
     of = "Classes in the first rows: " if report.sampled else "Classes: "
-    return f"{of}{THEN.join(f'{count:,}' for count in report.counts)} ({THEN.join(report.levels)})."
+    return f"{of}{THEN.join(f'{count:,}' for count in reversed(report.counts))} ({THEN.join(reversed(report.levels))})."
 
 
 def _reading(report: DataReport, choice: DataChoice) -> str:
