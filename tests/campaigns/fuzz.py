@@ -76,8 +76,7 @@ STARTS = (b"", b"\xff\xd8\xff\xe0", b"\x89PNG\r\n\x1a\n", b"GIF89a", b"RIFF0000W
 """First bytes of what is sent as an image."""
 REMOVE = {"class": "dog", "boxes": [[0.2, 0.2, 0.6, 0.6]], "strokes": [{"radius": 0.1, "points": [[0.5, 0.5]]}]}
 BODIES: dict[str, dict[str, Any]] = {
-    "/objects/neighbours": {"run": "no", "index": 0, "remove": REMOVE, "fill": "telea", "k": 3},
-    "/retrieval/search": {"runs": ["no"], "query": {"row": 0}},
+    "/retrieval/search": {"runs": ["no"], "query": {"row": 0, "remove": REMOVE, "fill": "telea"}},
     "/retrieval/open": {"source": "no_such_set"},
     "/retrieval/mistakes/severity": {"run": "no"},
     "/form/look": {"kind": "metric_learning", "settings": {"losses": [{"name": "smooth_ap"}]}},

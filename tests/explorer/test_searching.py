@@ -351,7 +351,6 @@ def test_strangers_have_bounded_results_and_catalogue_datasets(tmp_path: Path) -
 
 # ---------------------------------------------------------------- before and after something is removed
 
-DOT = {"strokes": [{"radius": 0.2, "points": [[0.5, 0.5]]}]}
 BOX = {"boxes": [[0.3, 0.3, 0.8, 0.9]]}
 FORMS = ["whole", "without", "alone"]
 
@@ -397,23 +396,6 @@ def test_classes_go_one_or_several(weights: Search, kinds: dict[str, str]) -> No
     for some in (names[:1], names):
         assert list(removed(weights, run, remove={"classes": some})["removed"]) == some
     assert "has no 'unicorn'" in weights.refused_search(about_row(run, remove={"classes": ["unicorn"]}))
-
-
-def test_pages_of_earlier_versions_are_answered(weights: Search, kinds: dict[str, str]) -> None:
-    run = kinds["metric_learning"]
-    listed = weights.client.get(f"{PREFIX}/objects/runs").json()["runs"]
-    assert [entry["id"] for entry in listed if not entry["usable"]] == [kinds["recorded"]]
-    image = weights.client.get(f"{PREFIX}/objects/runimage/{run}/3?side=64")
-    assert image.status_code == 200 and Image.open(io.BytesIO(image.content)).size[0] > 8
-    given = {"run": run, "index": 2, "remove": BOX, "fill": "mean", "k": 4}
-    reply = weights.client.post(f"{PREFIX}/objects/neighbours", json=given).json()
-    answer = reply["answer"] if "answer" in reply else weights.service.searches.jobs.get(reply["job"]).wait()
-    assert answer["query"] == 2 and len(answer["arms"][0]["after"]["rankings"]["alone"]["results"]) == 4
-    upload = weights.service.uploads.add(picture()).ref
-    own = weights.done("background/own", {"run": run, "upload": upload, "drawing": DOT, "fill": "telea"})
-    assert own["query"] is None and [form["name"] for form in own["forms"]] == FORMS
-    for path in ("objects/neighbours", "retrieval/background/own"):
-        assert weights.client.post(f"{PREFIX}/{path}", json={"run": 3}).status_code == 400
 
 
 @pytest.mark.parametrize(

@@ -133,9 +133,9 @@ def _editor() -> Editor:
         each = gr.Number(shown[4], label="Captions each", minimum=1, maximum=5, precision=0)
         captioner = gr.Textbox(shown[5], label="Captioner", placeholder="folder or Hugging Face id", visible=False)
         only = gr.Checkbox(shown[6], label="Only captions that named the object (our reading)")
-        ratio = gr.Slider(
-            0.01, recipes.ALL, value=shown[7], step=0.01, label="Removed pairs for each original one",
-            info="Pairs of an image and a caption; at the right end all there are.",
+        ratio = gr.Number(
+            shown[7], label="Removed pairs for each original one", minimum=0, maximum=1, step=0.01,
+            placeholder="all there are", info="Pairs of an image and a caption.",
         )  # fmt: skip
     about = parts.sentence(recipes.sentence(first[0]))
     with gr.Row(elem_classes="rs-flow"):
@@ -195,8 +195,7 @@ def _wire_editor(editor: Editor, preset: gr.Dropdown, said: gr.Markdown, trainin
     state = [editor.listed, editor.which]
     decided = [training[TRAINING.index(name)] for name in _PRESET]
     for field in editor.fields:
-        event = field.release if isinstance(field, gr.Slider) else field.input
-        event(changed, [*state, *editor.fields], editor.filled, **QUIET)
+        field.input(changed, [*state, *editor.fields], editor.filled, **QUIET)
     editor.which.input(chosen, state, editor.filled, **QUIET)
     editor.add.click(added, editor.listed, editor.filled, **QUIET)
     editor.drop.click(dropped, state, editor.filled, **QUIET)

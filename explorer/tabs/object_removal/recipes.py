@@ -17,8 +17,6 @@ Values = dict[str, Any]
 ORIGINALS = (("all of them", "all"), ("as many pairs as removed ones", "matched"), ("none", "none"))
 FIELDS = ("originals", "removed", "text", "fill", "captions_each", "captioner", "only_edited", "ratio")
 """Of a recipe, in the order of the fields on the page."""
-ALL = 1.01
-"""Where the slider of the ratio means as many as there are."""
 
 
 class _Listed(Body):
@@ -43,14 +41,13 @@ def of_preset(name: str) -> list[Values]:
 
 def shown(values: Mapping[str, Any]) -> list[Any]:
     """Return what the fields show of a recipe."""
-    return [ALL if name == "ratio" and values[name] is None else values[name] for name in FIELDS]
+    return [values[name] for name in FIELDS]
 
 
 def edited(fields: Sequence[Any]) -> Values:
     """Return the recipe that the fields describe."""
     values = dict(zip(FIELDS, fields, strict=True))
-    ratio = values["ratio"]
-    values["ratio"] = None if ratio is None or float(ratio) > 1 else float(ratio)
+    values["ratio"] = None if values["ratio"] is None else float(values["ratio"])
     values["captions_each"] = int(values["captions_each"] or 1)
     values["captioner"] = (values["captioner"] or "").strip() if values["text"] == "captioner" else ""
     return values

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, ConfigDict
 from pydantic_core import PydanticCustomError
 
 from explorer.server.body import REQUIRED, Body, Optional, Text, list_of, needs, text, whole
-from explorer.server.plain import parse, seen
+from explorer.server.plain import seen
 from explorer.server.removal import Removal
 from trainers.object_removal.reliance.occlusion import GRID, MOST
 from trainers.parameters import Choice, Spec, is_number, specs
@@ -169,17 +169,3 @@ class Measure(Body):
     data: Optional = ""
     fill: Optional = ""
     queries: Annotated[int, whole(10, MOST_QUERIES)] = 200
-
-
-def background(body: bytes) -> Search:
-    """Read what earlier pages posted to ``background/own``, as a search: an upload, a drawing on it, the gallery."""
-    given = parse(body)
-    query = {"upload": given.get("upload"), "remove": given.get("drawing"), "fill": given.get("fill")}
-    return Search.of({"runs": [given.get("run")], "query": query, "gallery": given.get("gallery")})
-
-
-def neighbours(body: bytes) -> Search:
-    """Read what earlier pages posted to ``objects/neighbours``, as a search: an image on the maps without a region."""
-    given = parse(body)
-    query = {"row": given.get("index", 0), "remove": given.get("remove"), "fill": given.get("fill")}
-    return Search.of({"runs": [given.get("run")], "query": query, "k": given.get("k", 8)})

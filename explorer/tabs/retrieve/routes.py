@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -47,7 +44,7 @@ def retrieval_routes(service: RetrievalService) -> list[Route]:
         "objects": lambda request, body: json_reply(searches.objects(bodies.Known.parse(body), caller(request))),
         "original": ends.original,
         "look": lambda request, body: json_reply(searches.look(bodies.Look.parse(body), caller(request))),
-        "search": lambda request, body: ends.search(request, bodies.Search.parse(body)),
+        "search": lambda request, body: json_reply(searches.search(bodies.Search.parse(body), caller(request))),
         "job/{job}/stop": searches.jobs.stopped,
     }
     return [
@@ -56,18 +53,7 @@ def retrieval_routes(service: RetrievalService) -> list[Route]:
         *posts({"/retrieval/upload": ends.upload}, "", LARGEST, WAITING, service.uploads.turns.admitted),
         *mistake_routes(service.mistakes),
         *background_routes(service.backgrounds),
-        *_earlier(ends),
     ]
-
-
-def _earlier(ends: RetrievalEndpoints) -> list[Route]:
-    """Return the routes of earlier pages, whose question is answered here."""
-    works: dict[str, Post] = {
-        "/objects/neighbours": partial(ends.search_for, bodies.neighbours),
-        "/retrieval/background/own": partial(ends.search_for, bodies.background),
-    }
-    shown = {"/objects/runs": ends.usable, "/objects/runimage/{run}/{row}": ends.image}
-    return [*reads(shown, refused=400), *posts(works, at_once=_AT_ONCE)]
 
 
 class RetrievalEndpoints:
@@ -79,19 +65,6 @@ class RetrievalEndpoints:
     def runs(self, _request: Request) -> Response:
         """Answer with the runs whose images can be searched."""
         return json_reply({"runs": self._service.runs()})
-
-    def usable(self, _request: Request) -> Response:
-        """Answer with the same as earlier pages took them."""
-        runs = [{**run, "usable": run["why"] is None and run["weights"]} for run in self._service.runs()]
-        return json_reply({"runs": runs})
-
-    def search_for(self, read: Callable[[bytes], bodies.Search], request: Request, body: bytes) -> Response:
-        """Search as :meth:`search` does, for what ``read`` makes of a body."""
-        return self.search(request, read(body))
-
-    def search(self, request: Request, asked: bodies.Search) -> Response:
-        """Search, at once or in the background."""
-        return json_reply(self._service.searches.search(asked, caller(request)))
 
     def rows(self, request: Request) -> Response:
         """Answer with a page of an open gallery's images, those whose classes have a word in their names."""
