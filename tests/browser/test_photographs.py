@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-import explorer.explorer
 from explorer.page import parts
 from explorer.page.blocks import QUIET
 from explorer.page.tab import Shared, Tab
@@ -40,7 +39,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     root = tmp_path_factory.mktemp("runs")
     with pytest.MonkeyPatch.context() as patch:
         own = Tab(name="own", title="Own", order=99, build=build)
-        patch.setattr(explorer.explorer, "TABS", {**TABS, "own": own})
+        patch.setattr("explorer.explorer.TABS", {**TABS, "own": own})
         with serve(root, make_run(root, points=60, frames=2), public=True) as served:
             yield served
 

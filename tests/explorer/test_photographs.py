@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-import explorer.tabs
 from explorer.page import parts
 from explorer.page.tab import Shared, Tab
 from explorer.server import photographs
@@ -20,6 +19,7 @@ from explorer.server.http import GoneError, RequestError
 from explorer.server.native_uploads import UPLOAD, one_file
 from explorer.server.photographs import LARGEST, Photographs
 from explorer.server.turns import Turns
+from explorer.tabs import TABS
 from tests.data.world import encode
 from tests.explorer.page import error
 from tests.explorer.served_page import GRADIO_WARNINGS, Served, served
@@ -43,7 +43,7 @@ def build(shared: Shared) -> None:
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     own = Tab(name="own", title="Own", order=99, build=build)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("explorer.explorer.TABS", {**explorer.tabs.TABS, "own": own})
+        patch.setattr("explorer.explorer.TABS", {**TABS, "own": own})
         with served(tmp_path_factory.mktemp("page"), public=True) as page:
             yield page
 
