@@ -233,7 +233,9 @@ const opened = ({ name, trains }) => {
   const toggle = document.querySelector(trains ? "#rs-sidebar:not(.open) .toggle-button" : "#rs-sidebar.open .toggle-button");
   if (trains ? folded : toggle) toggle?.click();
   folded = !trains && Boolean(toggle || folded);
-  if (toggle) setTimeout(() => window.dispatchEvent(new Event("resize")), MOVED); // figures take the width that they have now
 };
+document.addEventListener("click", ({ target }) => { // figures take the width that they have once the sidebar has moved
+  if (target.closest("#rs-sidebar .toggle-button")) setTimeout(() => window.dispatchEvent(new Event("resize")), MOVED);
+});
 window.addEventListener("rankscope:tab", ({ detail }) => opened(detail));
 if (window.rankscopeTab) opened(window.rankscopeTab); // before this was read

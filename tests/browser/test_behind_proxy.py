@@ -167,9 +167,9 @@ def sites(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Site]]
     ("told", "way"),
     [
         ("", Way(prefix="/lab/tools")),
-        ("", Way(tls=True, host="upstream")),
+        pytest.param("", Way(tls=True, host="upstream"), marks=pytest.mark.long),
         ("", Way(prefix="/lab/tools", tls=True, forwarded=True, host="without port")),
-        ("/lab/tools", Way(prefix="/lab/tools")),
+        pytest.param("/lab/tools", Way(prefix="/lab/tools"), marks=pytest.mark.long),
         ("/lab/tools", Way(prefix="/lab/tools", cut=False)),
     ],
     ids=["prefix cut", "TLS and another Host", "all at once", "told the prefix that is cut", "told the prefix"],

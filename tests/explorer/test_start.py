@@ -66,7 +66,9 @@ def taken() -> Iterator[str]:
     ("more", "flags"),
     [
         ({"HTTP_PROXY": f"http://{DEAD}", "http_proxy": f"http://{DEAD}", "TMPDIR": "theirs"}, []),
-        ({"ALL_PROXY": f"socks5://{DEAD}", "NO_PROXY": "example.org"}, ["--host", "::1"]),
+        pytest.param(
+            {"ALL_PROXY": f"socks5://{DEAD}", "NO_PROXY": "example.org"}, ["--host", "::1"], marks=pytest.mark.long
+        ),
         ({"all_proxy": f"socks://{DEAD}/", "HTTPS_PROXY": "ftp://nowhere", "GRADIO_SERVER_NAME": "[::1]"}, []),
     ],
     ids=["a proxy, another's temporary folder", "SOCKS, IPv6", "proxies of unknown kinds, IPv6 of the environment"],
