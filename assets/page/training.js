@@ -82,7 +82,7 @@ class Row {
     this.title = el("strong", { class: "rs-ellipsis" });
     this.words = el("span", { class: "rs-runstatus", role: "status" });
     this.number = el("span", { class: "rs-note rs-newest" });
-    this.bar = el("progress", { "aria-hidden": "true" });
+    this.bar = el("progress", { class: "rs-progress", "aria-hidden": "true" });
     const said = el("div", { class: "rs-trainingwords" }, this.title, this.words, this.number);
     this.node = el("li", { class: "rs-trainingrow" }, said, el("div", { class: "rs-flow rs-tight" }, ...Object.values(this.acts), this.open, this.shut), this.bar);
   }
