@@ -90,6 +90,7 @@ class Page(gr.Blocks):
     def __init__(self, *args: Any, login: bool = False, **kwargs: Any) -> None:
         self._login = login
         self._answered: dict[str, float] = {}  # visits and when (monotonic seconds), the last one at the end
+        self._unread = 0  # messages of all visits that wait at most: those counted last, and all that were sent since
         super().__init__(*args, **kwargs)
 
     @property
@@ -105,6 +106,7 @@ class Page(gr.Blocks):
         def sent(event: queueing.Event, event_message: Any) -> None:
             messages = queue.pending_messages_per_session.get(event.session_hash)
             if messages is not None and messages.qsize() < UNREAD[0]:
+                self._unread += 1
                 send(event, event_message)
 
         queue.send_message = sent  # type: ignore[method-assign]
@@ -191,15 +193,18 @@ class Page(gr.Blocks):
         now, queue = time.monotonic(), self._queue
         self._answered.pop(visit, None)
         self._answered[visit] = now
+        oldest = next(iter(self._answered.values()))
+        if oldest >= now - ANSWER_SECONDS and self._unread <= UNREAD[1]:
+            return
         unread = {name: kept.qsize() for name, kept in queue.pending_messages_per_session.items()}
-        total, busy = sum(unread.values()), {each.session_hash for each in queue.event_ids_to_events.values()}
+        self._unread, busy = sum(unread.values()), {each.session_hash for each in queue.event_ids_to_events.values()}
         for old, when in list(self._answered.items()):
-            if when >= now - ANSWER_SECONDS and total <= UNREAD[1]:
+            if when >= now - ANSWER_SECONDS and self._unread <= UNREAD[1]:
                 break
             if old not in busy:  # or else its next answer counts
                 queue.pending_messages_per_session.pop(old, None)
                 queue.pending_event_ids_session.pop(old, None)
-                total -= unread.get(old, 0)
+                self._unread -= unread.get(old, 0)
                 del self._answered[old]
 
     async def preprocess_data(self, block_fn: Any, inputs: Any, *args: Any, **kwargs: Any) -> list[Any]:
