@@ -63,6 +63,7 @@ def test_first_what_moves_then_the_newest_interrupted_one_and_a_count_of_the_res
         waiting = [make_run(root, points=40, frames=0, phase="queued") for _ in range(SHOWN)]
         plan = make_plan(root, sweep("smooth_ap", "happier"), phase="queued")
         assert listed(page) == ([run.id for run in waiting], 2), "the sweep waits too, and one was interrupted"
+        assert listed(page, plan.id) == ([*(run.id for run in waiting[: SHOWN - 1]), plan.id], 2), "it is on screen"
         for run in waiting[1:]:
             run.delete()
         page.explorer.training.look_again()

@@ -127,12 +127,6 @@ def _components(*sections: object) -> list[Any]:
 def _acts(reports: PlanReports, head: Head, mine: list[gr.Textbox], said: gr.Markdown, seen: OpenPlan) -> None:
     """Let the buttons of the plan do what they say; ``mine``: its id, and the visitor's token."""
 
-    def stop(plan: str, token: str, request: gr.Request) -> str:
-        return markdown_text(reports.runs.stop(plan, token, caller(request)))
-
-    def resume(plan: str, token: str, request: gr.Request) -> str:
-        return markdown_text(reports.runs.resume(plan, token, caller(request)))
-
     def seed(count: float | None, plan: str, token: str, request: gr.Request) -> str:
         return markdown_text(reports.runs.add_seeds(plan, token, int(count or 0), caller(request)))
 
@@ -141,8 +135,6 @@ def _acts(reports: PlanReports, head: Head, mine: list[gr.Textbox], said: gr.Mar
 
     asked: dict[str, Any] = {"js": parts.AS_ME, **QUIET}
     doing = [
-        head.stop.click(stop, mine, said, **asked),
-        head.resume.click(resume, mine, said, **asked),
         head.add.click(seed, [head.count, *mine], said, **asked),
         head.delete.sure.click(delete, mine, [said, mine[0], seen], **asked),
     ]

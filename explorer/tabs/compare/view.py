@@ -40,7 +40,6 @@ class Head:
                 self.text = parts.text(elem_id="rs-plan")
             self.menu = Menu(label="Comparison", filterable=False, min_width=280, elem_id="rs-plans")
         with gr.Row(elem_classes="rs-flow"):
-            self.stop, self.resume = (parts.small(name, visible=False) for name in ("Stop", "Resume"))
             number: dict[str, Any] = {"precision": 0, "minimum": 1, "maximum": MOST_SEEDS - 1}
             self.count = gr.Number(3, label="More seeds", show_label=False, scale=0, min_width=64, **number)
             self.add = parts.small("Add seeds")
@@ -61,8 +60,6 @@ class Head:
         return {
             self.text: _about(about),
             self.menu: gr.update(choices=listed, value=about["id"], visible=len(listed) > 1),
-            self.stop: gr.update(visible=mine and "stop" in state["acts"]),
-            self.resume: gr.update(visible=rests and "resume" in state["acts"]),
             self.count: gr.update(visible=more),
             self.add: gr.update(visible=more),
             self.downloads: offer(about | {"losses": []}) if state["step"] else "",
