@@ -123,7 +123,7 @@ def test_zips_and_folders_are_dropped_seen_and_trained_on(browser: Browser, publ
         assert chosen["source"].startswith("dropped/") and chosen["level_names"] == ["", "aisle"]
         drop(page, train__zip=zipped(folder), test__zip=zipped(folder))  # the two splits
         expect(report).to_contain_text("Read as folders: test.zip (84 images), train.zip (84 images).")
-        expect(report).to_contain_text("Classes: 14")
+        expect(report).to_contain_text("Classes: 2 › 14 (group › class)")
         named(page, "Images").select_option("")
         page.locator(".rs-ownimages input[webkitdirectory]").set_input_files(folder)
         expect(report).to_contain_text("pears.")
