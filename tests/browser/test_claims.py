@@ -6,6 +6,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Site
 from tests.browser.pages import downloaded, fits, open_tab, visit
+from tests.browser.sidebar import row
 from tests.made_up_plan import make_plan
 from trainers.claims.base import WORKS, Claim
 from trainers.claims.catalogue import CLAIMS
@@ -39,7 +40,7 @@ def test_claims_are_read_narrowed_run_and_taken_home(browser: Browser, site: Sit
         expect(page.get_by_role("button", name="Run it here")).to_be_hidden()
         page.get_by_role("button", name="Open its runs").click()
         expect(page.locator("#rs-plan")).to_contain_text("runs are planned")
-        page.locator("#rs-compare").get_by_role("button", name="Stop").click()
+        row(page).get_by_role("button", name="Stop").click()
         open_tab(page, "Claims")
         choose(page, FINISHED)
         page.get_by_role("button", name="Numbers of the runs here").click()
