@@ -23,6 +23,9 @@ export function brief(text, most = SHOWN) {
 /** The same for a tooltip: longer, and still bounded. */
 export const inFull = (text) => brief(text, IN_FULL);
 
+/** Names finest first, as a path that goes coarse to fine: "Packages › Juice". */
+export const coarseToFine = (names) => [...names].reverse().join(" › ");
+
 /** A text as the beginning of a sentence; it is not empty. */
 export const capital = (text) => text[0].toUpperCase() + text.slice(1);
 

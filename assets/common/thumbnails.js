@@ -1,7 +1,7 @@
 // Thumbnails cut from the run's sheets: one request serves many images.
 
 import { sheetUrl } from "./api.js";
-import { brief, inFull } from "./names.js";
+import { brief, coarseToFine, inFull } from "./names.js";
 
 /** Style a node so that it shows thumbnail `i` of the run, at whatever size the node has. What has no sheets says where
  * its images are: `imageUrl(i)`. */
@@ -30,7 +30,7 @@ export const namesOf = (run, i) => run.levels.map((_, level) => run.names[level]
 export const shownNames = (run, i) => namesOf(run, i).map((name) => brief(name));
 
 /** The path above the finest class, coarsest first: "Packages › Juice". */
-export const pathOf = (run, i) => shownNames(run, i).slice(1).reverse().join(" › ");
+export const pathOf = (run, i) => coarseToFine(shownNames(run, i).slice(1));
 
 /** For a tooltip: every name of point i, finest first, a line each. */
 export const tooltipOf = (run, i) => namesOf(run, i).map(inFull).join("\n");

@@ -1,7 +1,7 @@
 // One point per class: a disc at the mean of the places of its images, its area by their number, in the class's colour.
 
 import { reducedMotion, el, grouped, say } from "../common/dom.js";
-import { brief, inFull } from "../common/names.js";
+import { brief, coarseToFine, inFull } from "../common/names.js";
 import { path } from "../common/palette.js";
 import { marksOf } from "./overlays.js";
 import { ClassLabels } from "./class_labels.js";
@@ -196,9 +196,9 @@ export class ClassView {
     return (this.live.maps.dotSize * this.sizes[c]) / 2;
   }
 
-  /** The path above a class: "Juice › Packages"; empty at the coarsest level. */
+  /** The path above a class: "Packages › Juice"; empty at the coarsest level. */
   pathAbove(c) {
     const { tree, level } = this.live.legend;
-    return path(tree, level, this.ids[c]).slice(1).map(inFull).reverse().join(" › ");
+    return coarseToFine(path(tree, level, this.ids[c]).slice(1).map(inFull));
   }
 }

@@ -1,7 +1,7 @@
 // What colours the maps, a level of the classes or an attribute such as the background: its values, counts, filter, search.
 
 import { el, grouped, say } from "../common/dom.js";
-import { brief, inFull } from "../common/names.js";
+import { brief, coarseToFine, inFull } from "../common/names.js";
 import { path, rgb } from "../common/palette.js";
 import { ringedAttribute } from "./overlays.js";
 
@@ -160,7 +160,7 @@ export class Legend {
     const chosen = this.only.has(id);
     const press = el(
       "button",
-      { type: "button", "aria-pressed": String(chosen), "data-class": id, title: path(this.tree, this.level, id).map(inFull).reverse().join(" › "), onclick: () => this.toggleClass(id) },
+      { type: "button", "aria-pressed": String(chosen), "data-class": id, title: coarseToFine(path(this.tree, this.level, id).map(inFull)), onclick: () => this.toggleClass(id) },
       dot,
       el("span", { class: "rs-ellipsis rs-name", text: brief(name) }),
       count,

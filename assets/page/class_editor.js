@@ -5,6 +5,7 @@ import { post } from "../common/api.js";
 import { el, grouped, say } from "../common/dom.js";
 import { button, field, iconButton, number, Problem, segments, select, text } from "../common/fields.js";
 import { csv, saveCsv } from "../common/files.js";
+import { coarseToFine } from "../common/names.js";
 import { ClassCards, counted } from "./class_cards.js";
 import { MOST_BYTES, read } from "./class_csv.js";
 import * as tree from "./class_tree.js";
@@ -90,7 +91,7 @@ export class ClassEditor {
     if (drawn === this.drawn) return;
     this.drawn = drawn;
     const held = this.levels.contains(document.activeElement);
-    const ways = layers.map((_, layer) => [String(layer), `${levels[layer + 1]} › ${levels[layer]}`]);
+    const ways = layers.map((_, layer) => [String(layer), coarseToFine(levels.slice(layer, layer + 2))]);
     const seen = segments("Level", ways, String(this.layer), (layer) => this.look(Number(layer)));
     const name = text("superclass", { value: levels[this.layer + 1], maxlength: 60, "aria-label": "Name of this level" });
     name.addEventListener("change", () => {

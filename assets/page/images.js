@@ -2,7 +2,7 @@
 
 import { el, say } from "../common/dom.js";
 import { button, choose, field as labelledBy, text, whyGrey } from "../common/fields.js";
-import { brief } from "../common/names.js";
+import { brief, coarseToFine } from "../common/names.js";
 import { Drop } from "./drop.js";
 import { parameters } from "./entries.js";
 import { HubSearch } from "../common/hub_search.js";
@@ -87,7 +87,7 @@ export function described(node, { problems, said = [], why = "", unlabelled, sam
 
 /** Images of one class, with the names of its superclasses and its own. */
 function sample({ names, images }, open) {
-  const name = [...names].reverse().join(" › ");
+  const name = coarseToFine(names);
   const shown = images.map(([src, file], i) => {
     const image = el("img", { src, alt: name ? `${name}, image ${i + 1}` : `Image ${i + 1}` });
     return file ? el("button", { type: "button", title: `Open ${brief(file)}`, onclick: () => open(file) }, image) : image;

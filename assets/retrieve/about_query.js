@@ -1,7 +1,7 @@
 // The image that is searched with, and beside it the result that is pointed at.
 
 import { el, figure, say } from "../common/dom.js";
-import { brief, inFull } from "../common/names.js";
+import { brief, coarseToFine, inFull } from "../common/names.js";
 import { originalButton } from "../common/original.js";
 import { thumbnail } from "../common/thumbnails.js";
 import { why } from "./result_rows.js";
@@ -52,7 +52,7 @@ class Card {
     const names = classes.map((cls) => brief(cls));
     this.node.style.visibility = "";
     say(this.name, names[0] ?? otherwise);
-    say(this.path, names.slice(1).reverse().join(" › "));
+    say(this.path, coarseToFine(names.slice(1)));
     say(this.note, note);
     this.name.title = classes.map(inFull).join("\n");
     this.image.setAttribute("aria-label", names.length ? `${otherwise}: ${names.join(", ")}` : otherwise);

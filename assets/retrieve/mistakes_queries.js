@@ -2,7 +2,7 @@
 
 import { el, figure, grouped, say } from "../common/dom.js";
 import { choose, field, Problem, select } from "../common/fields.js";
-import { brief, inFull } from "../common/names.js";
+import { brief, coarseToFine, inFull } from "../common/names.js";
 import { longList, picture } from "./pair_tile.js";
 import { look, swatch } from "./places.js";
 import * as api from "./api.js";
@@ -68,7 +68,7 @@ export class DifferentQueries {
     const values = places.map((place, at) => el("span", { class: "rs-flow rs-armvalue" }, swatch(place.place), el("span", { text: figure(query.values[at]) })));
     const dots = places.map((place, at) => query.values[at] === null ? "" : el("span", { class: `rs-pairdot ${look(place.place).colour}`, style: `left: ${(query.values[at] * 100).toFixed(1)}%` }));
     const label = places.map((place, at) => `${place.title}${place.of ? `, ${place.of}` : ""} ${figure(query.values[at])}`).join("; ");
-    const texts = el("span", { class: "rs-pairtext" }, el("span", { class: "rs-clamp rs-pairname", style: "--lines: 1", text: names[0] }), el("span", { class: "rs-note rs-ellipsis", text: names.slice(1).reverse().join(" › ") }));
+    const texts = el("span", { class: "rs-pairtext" }, el("span", { class: "rs-clamp rs-pairname", style: "--lines: 1", text: names[0] }), el("span", { class: "rs-note rs-ellipsis", text: coarseToFine(names.slice(1)) }));
     const press = el("button", { type: "button", class: "rs-pairrow", title: query.classes.map(inFull).join("\n"), "aria-label": `Image ${query.point + 1}: ${names.join(", ")}. ${answer.title}: ${label}`, onclick: () => this.open(query, answer) }, picture(this.images(answer.run), query.point), texts, el("span", { class: "rs-dotline", "aria-hidden": "true" }, ...dots), el("span", { class: "rs-flow rs-values" }, ...values));
     return el("li", {}, press);
   }
