@@ -57,8 +57,8 @@ class Training:
             viewed: id of the run on screen, which is listed too where its visitor can do something with it.
 
         Returns:
-            ``runs``, those that move, oldest first, then the newest interrupted one, at most :data:`SHOWN`, of which
-            the one on screen is always one; and ``more``, how many others there are.
+            ``runs``, those that move, oldest first, then the newest interrupted one, at most :data:`SHOWN`, the
+            one on screen before others; and ``more``, how many others there are.
         """
         mine = [about for folder, about in self._look() if self._runs.is_of(folder, token, caller)]
         moving = [about for about in reversed(mine) if about["moving"]]
@@ -66,8 +66,8 @@ class Training:
         if all(about["id"] != viewed for about in (*moving, *left)):
             left = [*self._on_screen(viewed, token, caller), *left]
         every = [*moving, *left]
-        first = sorted(every, key=lambda about: about["id"] != viewed)[:SHOWN]
-        shown = [about for about in every if about in first]
+        first = [about["id"] for about in sorted(every, key=lambda about: about["id"] != viewed)[:SHOWN]]
+        shown = [about for about in every if about["id"] in first]
         return {"runs": shown, "more": len(every) - len(shown)}
 
     def act(self, run_id: str, action: str, token: str, caller: Caller) -> Json:

@@ -80,7 +80,7 @@ def test_a_visitor_reads_the_recorded_comparison(browser: Browser, tmp_path: Pat
         page.get_by_label("Metric", exact=True).focus()
         page.keyboard.press("Tab")
         expect(page.locator(".options").filter(visible=True)).to_contain_text("Label noise 0.4")
-        for name in ("Delete", "Add seeds"):
+        for name in ("Stop", "Resume", "Delete", "Add seeds"):
             expect(button(page, name)).to_be_hidden()
         expect(page.locator("#rs-trained .scatterlayer .trace")).to_have_count(6)  # a line and a band per loss
         file = downloaded(page.get_by_role("button", name="Curves (CSV)")).decode()

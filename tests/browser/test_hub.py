@@ -107,7 +107,7 @@ def test_a_comparison_is_opened_by_its_link_and_by_its_id(browser: Browser, site
         expect(other.locator("#rs-conclusion")).to_contain_text("HAPPIER has the best R@1, ")
         expect(view).to_contain_text("from the Hub: ada/seeds at ", timeout=60_000)
         assert "comparison=ada%2Fseeds" in other.url and "run=" not in other.url
-        for name in ("Delete", "Add seeds"):
+        for name in ("Stop", "Resume", "Delete", "Add seeds"):
             expect(view.get_by_role("button", name=name)).to_be_hidden()
         other.get_by_text("Open from the Hub").click()
         line, said = other.get_by_label("Comparison on the Hub"), other.locator("#rs-hub-said")

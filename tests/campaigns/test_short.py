@@ -56,7 +56,6 @@ def test_a_short_soak_is_understood_and_downloads(tmp_path: Path) -> None:
     assert found.samples[-1].runs >= 1
 
 
-@pytest.mark.long
 def test_what_is_tried_on_a_gpu_can_be_tried_without_one() -> None:
     tally = cuda.campaign("cpu", ["memories", "metrics", "missing"]).tally
     assert tally.total > 40

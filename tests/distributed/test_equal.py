@@ -80,7 +80,7 @@ def test_every_loss_whose_parts_add_up_trains_the_same_weights(
     compare(tmp_path, 4, SHARED[first : first + MAX_ARMS])
 
 
-@pytest.mark.parametrize(("loss", "memory"), [pytest.param("contextual", 0, marks=pytest.mark.long), ("roadmap", 30)])
+@pytest.mark.parametrize(("loss", "memory"), [("contextual", 0), ("roadmap", 30)])
 def test_a_large_batch_is_refused_where_parts_do_not_add_up(
     tmp_path: Path, loss: str, memory: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
