@@ -6,11 +6,13 @@ import csv
 import dataclasses
 import io
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from explorer.tabs.claims.board import origin
 from tests.claims.world import claim_of
 from tests.made_up_plan import make_plan
 from tests.tiny import tiny_config, write_images
@@ -18,8 +20,7 @@ from trainers.claims import catalogue, runs, tables
 from trainers.claims.base import Claim, Difference, Side
 from trainers.claims.catalogue import CLAIMS
 from trainers.claims.measured import LEAST_SEEDS, SEEN, VERDICTS
-from trainers.claims.parts import digest
-from trainers.claims.results import commit, is_stale, read, write
+from trainers.claims.results import ClaimResult, commit, read, versions, write
 from trainers.claims.tables import HEAD, as_csv, as_json, words
 from trainers.cli.main import main
 from trainers.errors import RunError
@@ -35,6 +36,13 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> Claim:
     """The only claim there is."""
     monkeypatch.setattr(catalogue, "CLAIMS", {MADE_UP.name: MADE_UP})
     return MADE_UP
+
+
+def written_and_read(claim: Claim, result: ClaimResult, folder: Path) -> ClaimResult:
+    write(result, folder)
+    again = read(claim, folder)
+    assert again is not None
+    return again
 
 
 def called(folder: Path, *words: str) -> list[str]:
@@ -68,7 +76,7 @@ def test_finished_runs_are_judged_and_kept(tmp_path: Path, made_up: Claim, capsy
     result = read(made_up, tmp_path / "results")
     assert result is not None and result.verdict(made_up) == SEEN and result.seeds == (0, 1, 2)
     assert result.minutes == pytest.approx(3 * 4 / 60)
-    assert not result.commit and is_stale(made_up, result), "nobody knows which code trained them"
+    assert (result.commit, result.versions) == ("", ""), "nobody knows which program trained them"
 
 
 @pytest.mark.parametrize(
@@ -104,21 +112,36 @@ def test_a_result_lists_the_seeds_that_it_stands_on(
     assert tables.rows({made_up.name: result}, {made_up.name: made_up})[0][5] == seeds
 
 
-def test_a_result_older_than_its_parts_is_said_to_be_so(
-    tmp_path: Path, made_up: Claim, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("git", [True, False])
+def test_a_result_says_which_program_began_its_runs(
+    git: bool, tmp_path: Path, made_up: Claim, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "runs").mkdir()
     plan = make_plan(tmp_path / "runs", made_up.plan(), gains=GAINS)  # type: ignore[misc]
-    runs.mark(made_up, plan)
-    result = runs.result(made_up, plan)
-    assert result.parts == digest(made_up) and result.commit == commit()
-    assert not is_stale(made_up, result) and not as_json(made_up, result)["stale"]
-    old = dataclasses.replace(result, parts="0123456789abcdef")
-    assert is_stale(made_up, old) and "run the claim again" in as_json(made_up, old)["stale"]
-    assert tables.old({made_up.name: old}, {made_up.name: made_up}).endswith(" made_up.")
-    assert tables.old({made_up.name: result}, {made_up.name: made_up}) == ""
-    table = list(csv.DictReader(io.StringIO(as_csv({made_up.name: old}, {made_up.name: made_up}))))
-    assert [line["older than its code"] for line in table] == ["True"]
+    with monkeypatch.context() as without:
+        if not git:
+            without.setenv("PATH", str(tmp_path))
+        runs.mark(made_up, plan)
+    result = written_and_read(made_up, runs.result(made_up, plan), tmp_path)
+    assert result.commit == (commit() if git else "") and result.versions == versions()
+    assert re.fullmatch(r"rankscope \S+, Python 3\.\S+, torch \S+, numpy \S+", result.versions)
+    said = origin(as_json(made_up, result)["result"])
+    assert (f"commit {commit()}, {versions()}, {result.made}." in said) if git else ("commit" not in said)
+    table = list(csv.DictReader(io.StringIO(as_csv({made_up.name: result}, {made_up.name: made_up}))))
+    assert [(line["commit"], line["versions"]) for line in table] == [(result.commit, result.versions)]
+
+
+def test_a_result_that_an_older_program_wrote_is_read(tmp_path: Path, made_up: Claim) -> None:
+    (tmp_path / "runs").mkdir()
+    plan = make_plan(tmp_path / "runs", made_up.plan(), gains=GAINS)  # type: ignore[misc]
+    write_label(plan.path, Label(note="commit 01234567+, code 0123456789abcdef"))
+    path = write(runs.result(made_up, plan), tmp_path)
+    old = json.loads(path.read_text())
+    del old["versions"], old["stands_on"]
+    path.write_text(json.dumps(old | {"parts": "0123456789abcdef"}))
+    result = read(made_up, tmp_path)
+    assert result is not None and (result.commit, result.versions) == ("01234567+", "")
+    assert "commit 01234567+, 20" in origin(as_json(made_up, result)["result"])
 
 
 def test_what_cannot_be_run_is_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -160,7 +183,9 @@ def test_a_damaged_result_is_a_sentence(tmp_path: Path, made_up: Claim, damage: 
 
 
 @pytest.mark.long
-def test_runs_begun_with_other_code_are_trained_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_begun_by_another_program_go_on_and_again_trains_them_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     images = write_images(tmp_path / "images", groups=2)
     config = SweepConfig(run=tiny_config(images, "smooth_ap", "happier", probe_size=20), seeds=(0, 1, 2))
     claim = dataclasses.replace(MADE_UP, plan=lambda: config)
@@ -168,10 +193,12 @@ def test_runs_begun_with_other_code_are_trained_anew(tmp_path: Path, monkeypatch
     (tmp_path / "runs").mkdir()
     old = make_plan(tmp_path / "runs", config, "interrupted", lambda run: "planned" if run.seed else "finished", GAINS)
     write_label(old.path, Label(note="commit 01234567, code 0123456789abcdef"))
-    assert main(called(tmp_path, claim.name)) == 0
-    result = read(claim, tmp_path / "results")
-    assert result is not None and result.commit == commit() and not is_stale(claim, result)
-    assert old.state().phase == "interrupted" and len(list((tmp_path / "runs").iterdir())) == 2 + 4
+    for again, begun, plans in (((), "01234567", 1), (("--again",), commit(), 2)):
+        assert main(called(tmp_path, claim.name, *again)) == 0
+        assert ("begun by commit 01234567; --again" in capsys.readouterr().out) != bool(again)
+        result = read(claim, tmp_path / "results")
+        assert result is not None and result.commit == begun and result.seeds == (0, 1, 2)
+        assert old.state().phase == "finished" and len(list((tmp_path / "runs").iterdir())) == plans * 4
 
 
 @pytest.mark.long

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shlex
 import shutil
 from pathlib import Path
@@ -13,7 +12,6 @@ from trainers.claims.base import WORKS, Claim
 from trainers.claims.catalogue import CLAIMS, FOLDER, NOTES
 from trainers.claims.catalogue import read as read_tables
 from trainers.claims.measured import LEAST_SEEDS, VERDICTS
-from trainers.claims.parts import digest, parts
 from trainers.claims.plans import PLANS
 from trainers.claims.results import SHIPPED, read
 from trainers.claims.runs import steps
@@ -83,16 +81,6 @@ def test_its_plan_has_its_arms_metrics_and_seeds(claim: Claim) -> None:
             assert describe(key).measure.name in known or key in default_metrics(3)
             assert describe(key).measure.unit == describe(difference.metric).measure.unit
         assert difference.margin >= 0 and (difference.expected == "larger" or difference.margin > 0)
-
-
-@pytest.mark.parametrize("claim", RUN, ids=lambda claim: claim.name)
-def test_its_digest_is_of_what_it_uses(claim: Claim) -> None:
-    names = [part.module for part in parts(claim)]
-    assert digest(claim) == digest(claim)
-    assert any(name.startswith(f"trainers.kinds.{claim.plan().run.kind}") for name in names)  # type: ignore[misc]
-    assert not [name for name in names if name.startswith(("trainers.cli", "trainers.publishing", "trainers.claims"))]
-    other = dataclasses.replace(claim, plan=lambda: dataclasses.replace(claim.plan(), seeds=(7, 8, 9)))  # type: ignore[misc]
-    assert digest(other) != digest(claim)
 
 
 def test_what_ships_was_made_by_the_command_over_seeds() -> None:

@@ -8,20 +8,22 @@ import os
 import platform
 import subprocess
 import tempfile
+import tomllib
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from trainers.cells import finite_number
 from trainers.claims.base import Claim
 from trainers.claims.measured import LACKING, NOT_RUN, Measured, verdict
-from trainers.claims.parts import digest
 from trainers.comparison.words import seeds_in_words
 from trainers.errors import RunError, UserError, brief
 from trainers.values import adapter
 
 SHIPPED = Path(__file__).parent / "results"
+_ROOT = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,10 +36,11 @@ class ClaimResult:
             which does not list them.
         without: titles of its runs that have no result.
         minutes: of training, all runs together.
-        machine: processor and libraries.
-        commit: of the program that began to train; empty: not known. A ``+`` after it: files were changed.
+        machine: processor; of an older result with the version of torch.
+        commit: of the program that began to train; empty: not known, as without git. A ``+`` after it: files were
+            changed.
+        versions: of that program, of Python and of libraries; empty: of an older result, or not known.
         made: day.
-        parts: digest of the code that the numbers come from, see :mod:`trainers.claims.parts`; empty: of other code.
         budget: settings tried for each side, as a sentence.
     """
 
@@ -47,9 +50,9 @@ class ClaimResult:
     machine: str
     commit: str
     made: str
-    parts: str
     budget: str
     measured: tuple[Measured, ...]
+    versions: str = ""
     stands_on: tuple[int, ...] | None = None
     without: tuple[str, ...] = ()
 
@@ -85,7 +88,7 @@ def made(
     minutes: float,
     budget: str,
     commit: str,
-    parts: str,
+    versions: str,
     without: tuple[str, ...] = (),
 ) -> ClaimResult:
     """Make a result of what was measured now, on this machine."""
@@ -96,9 +99,9 @@ def made(
         machine=machine(),
         commit=commit,
         made=datetime.now(UTC).date().isoformat(),
-        parts=parts,
         budget=budget,
         measured=measured,
+        versions=versions,
         stands_on=tuple(seed for seed in seeds if all(seed in side.values for each in measured for side in each.sides)),
         without=without,
     )
@@ -166,27 +169,31 @@ def standing(claim: Claim, result: ClaimResult | None) -> str:
     return NOT_RUN if result is None else result.verdict(claim)
 
 
-def is_stale(claim: Claim, result: ClaimResult) -> bool:
-    """Return whether the code that the numbers come from has changed since."""
-    return result.parts != digest(claim)
-
-
 def machine() -> str:
-    """Describe processor and libraries; no name of the machine."""
-    import torch
+    """Describe the processor; no name of the machine."""
+    return f"{platform.machine()}, {os.cpu_count()} cores, one thread a run"
 
-    return f"{platform.machine()}, {os.cpu_count()} cores, one thread a run, torch {torch.__version__}"
+
+def versions() -> str:
+    """Name the versions of the program, of Python, and of the libraries that compute."""
+    try:
+        own = metadata.version("rankscope")
+    except metadata.PackageNotFoundError:  # a checkout that is not installed
+        own = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    libraries = (f"{name} {metadata.version(name)}" for name in ("torch", "numpy"))
+    return ", ".join((f"rankscope {own}", f"Python {platform.python_version()}", *libraries))
 
 
 def commit() -> str:
     """Return the commit of the program, with a ``+`` where files of it are changed; empty where git cannot say."""
-    root = Path(__file__).parents[2]
 
     def git(*words: str) -> str:
-        done = subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True, check=True, timeout=20)
+        done = subprocess.run(["git", "-C", str(_ROOT), *words], capture_output=True, text=True, check=True, timeout=20)
         return done.stdout.strip()
 
     try:
+        if git("rev-parse", "--show-prefix"):  # of a repository around the one that the program is installed in
+            return ""
         changed = git("status", "--porcelain", "--untracked-files=no", "--", "trainers", ":!trainers/claims/results")
         return git("rev-parse", "--short=8", "HEAD") + ("+" if changed else "")
     except (OSError, subprocess.SubprocessError):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from trainers.claims.base import Claim
 from trainers.claims.measured import measure
-from trainers.claims.parts import digest
-from trainers.claims.results import ClaimResult, commit, made, read
+from trainers.claims.results import ClaimResult, commit, made, read, versions
 from trainers.errors import RunError, UserError
 from trainers.plans.base import plan_of
 from trainers.plans.children import Children
@@ -21,7 +19,7 @@ from trainers.runs import RunFolder, list_runs
 from trainers.runs.damage import reading
 from trainers.runs.label import Label, read_label, write_label
 
-_BEGAN = re.compile(r"commit ([0-9a-f]{8}\+?), ")
+_BEGAN = re.compile(r"(?:commit ([0-9a-f]{8}\+?)(?:, |$))?(rankscope .+)?")
 
 
 def check_at_hand(claim: Claim) -> None:
@@ -70,32 +68,28 @@ def with_settings(config: SweepConfig, root: Path) -> RunFolder | None:
 
 
 def begin(claim: Claim, config: SweepConfig, root: Path) -> RunFolder:
-    """Make the folder of a plan of a claim; its label says what it is for, and which code trains it."""
+    """Make the folder of a plan of a claim; its label says what it is for, and which program trains it."""
     folder = RunFolder.create(root, config)
     mark(claim, folder)
     return folder
 
 
 def mark(claim: Claim, folder: RunFolder) -> None:
-    """Write into the label of a plan that was made just now what it is for, and which code trains it."""
-    write_label(
-        folder.path, Label(name=f"Claim: {claim.title}", note=f"commit {commit() or 'unknown'}, {_code(claim)}")
-    )
+    """Write into the label of a plan that was made just now what it is for, and which program trains it."""
+    known = commit()
+    note = f"commit {known}, {versions()}" if known else versions()
+    write_label(folder.path, Label(name=f"Claim: {claim.title}", note=note))
 
 
-def is_current(claim: Claim, folder: RunFolder) -> bool:
-    """Return whether a plan was begun with the code that trains now."""
-    return read_label(folder.path).note.endswith(f", {_code(claim)}")
-
-
-def _code(claim: Claim) -> str:
-    """Return the digest of the code that trains, whatever is measured then."""
-    return f"code {digest(dataclasses.replace(claim, differences=()))}"
+def began(folder: RunFolder) -> tuple[str, str]:
+    """Return the commit and the versions that began a plan, as its label has them; empty: not known."""
+    found = _BEGAN.match(read_label(folder.path).note)
+    return (found[1] or "", found[2] or "") if found else ("", "")
 
 
 def result(claim: Claim, folder: RunFolder) -> ClaimResult:
-    """Make the result of a claim from the finished plan ``folder``. Its commit is that which began the plan; if the
-    code has changed since, the result is an old one from the beginning.
+    """Make the result of a claim from the finished plan ``folder``. Its commit and versions are those that began the
+    plan.
     """
     config = folder.config
     assert isinstance(config, SweepConfig)
@@ -105,15 +99,15 @@ def result(claim: Claim, folder: RunFolder) -> ClaimResult:
     cells = results_of(folder, of_part)
     without = [child.planned.title for child in of_part if child.outcome is not None and not child.outcome.finished]
     seconds = sum(child.outcome.seconds for child in children if child.outcome is not None)
-    began = _BEGAN.match(read_label(folder.path).note)
+    known, built = began(folder)
     return made(
         claim,
         measure(claim, cells),
         seeds=config.seeds,
         minutes=seconds / 60,
         budget=budget(config),
-        commit=began[1] if began else "",
-        parts=digest(claim) if is_current(claim, folder) else "",
+        commit=known,
+        versions=built,
         without=tuple(without),
     )
 

@@ -10,14 +10,13 @@ from trainers.cells import csv_text, finite_number
 from trainers.claims.base import WORKS, Claim, Difference
 from trainers.claims.catalogue import CLAIMS
 from trainers.claims.measured import LEAST_SEEDS, NOT_SEEN, OPPOSITE, SEEN, VERDICTS, Measured, judge
-from trainers.claims.results import SHIPPED, ClaimResult, is_stale, read, standing
+from trainers.claims.results import SHIPPED, ClaimResult, read, standing
 from trainers.comparison.markup import Sheet, latex, markdown_text
 from trainers.comparison.words import number
 from trainers.data.synthetic.pottery.classes import LEVELS
 from trainers.metrics.names import Described, describe
 
 HEAD = ("claim", "work", "where", "verdict", "what decides", "seeds", "minutes")
-OLD = "The code that this result comes from has changed since; run the claim again."
 _CLAIMED = {"larger": "more than {}", "equal": "within ±{}", "held": "at most {} less"}
 
 
@@ -85,12 +84,6 @@ def counted(verdicts: Iterable[str]) -> str:
     return f"{len(known)} claims, {decided} decided. {'; '.join(counts).capitalize()}."
 
 
-def old(results: Mapping[str, ClaimResult | None], claims: Mapping[str, Claim] = CLAIMS) -> str:
-    """Name the results that are older than the code they come from, as a sentence; empty where there are none."""
-    names = [name for name, result in results.items() if result is not None and is_stale(claims[name], result)]
-    return f"Older than their code, run them again: {', '.join(names)}." if names else ""
-
-
 def rows(results: Mapping[str, ClaimResult | None], claims: Mapping[str, Claim] = CLAIMS) -> list[tuple[str, ...]]:
     """Return a row of texts per claim, below :data:`HEAD`."""
     lines: list[tuple[str, ...]] = []
@@ -119,7 +112,7 @@ def _seeds(result: ClaimResult) -> str:
 def markdown(results: Mapping[str, ClaimResult | None], claims: Mapping[str, Claim] = CLAIMS) -> str:
     """Write the table of the documentation: the verdicts counted, then a section per work."""
     verdicts = [standing(claim, results[name]) for name, claim in claims.items()]
-    blocks = [markdown_text(" ".join(filter(None, (counted(verdicts), old(results, claims)))))]
+    blocks = [markdown_text(counted(verdicts))]
     every = {row[0]: row for row in rows(results, claims)}
     for work, title in WORKS.items():
         head = ("claim", "what it says", "where", "verdict", "difference [95 % interval]", "seeds", "minutes")
@@ -144,7 +137,7 @@ def as_latex(results: Mapping[str, ClaimResult | None], claims: Mapping[str, Cla
 def as_csv(results: Mapping[str, ClaimResult | None], claims: Mapping[str, Claim] = CLAIMS) -> str:
     """Write CSV, a line per difference, unrounded; of a claim without a result one line."""
     head = ["claim", "work", "where", "verdict", "metric", "difference", "expected", "margin", "mean", "low", "high"]
-    head += ["least shown", "seeds", "minutes", "machine", "commit", "made", "older than its code"]
+    head += ["least shown", "seeds", "minutes", "machine", "commit", "versions", "made"]
     lines: list[Sequence[Any]] = []
     for name, claim in claims.items():
         result = results[name]
@@ -152,7 +145,7 @@ def as_csv(results: Mapping[str, ClaimResult | None], claims: Mapping[str, Claim
         if result is None:
             lines.append([*about, *[""] * (len(head) - len(about))])
             continue
-        made = [result.minutes, result.machine, result.commit, result.made, is_stale(claim, result)]
+        made = [result.minutes, result.machine, result.commit, result.versions, result.made]
         for measured, difference in zip(result.measured, claim.differences, strict=True):
             numbers = [*_bounds(measured), measured.numbers.least, measured.numbers.seeds]
             lines.append(
@@ -179,13 +172,12 @@ def as_json(claim: Claim, result: ClaimResult | None) -> dict[str, Any]:
         "runs": claim.plan is not None,
         "minutes": result.minutes if result else claim.minutes,
         "measured": result is not None,
-        "stale": OLD if result is not None and is_stale(claim, result) else "",
         "result": None if result is None else _result_json(claim, result),
     }
 
 
 def _result_json(claim: Claim, result: ClaimResult) -> dict[str, Any]:
-    made = {name: getattr(result, name) for name in ("minutes", "machine", "commit", "made", "budget")}
+    made = {name: getattr(result, name) for name in ("minutes", "machine", "commit", "versions", "made", "budget")}
     return made | {
         "seeds": list(result.seeds),
         "stands_on": list(result.seeds if result.stands_on is None else result.stands_on),

@@ -71,8 +71,6 @@ def _show(folder: Path, arguments: argparse.Namespace) -> None:
     rows = tables.rows(results)
     print(Table(columns=tables.HEAD, rows=rows).text())
     print(f"\n{tables.counted(row[3] for row in rows)}")
-    if said := tables.old(results):
-        print(said)
 
 
 def _run(chosen: Sequence[Claim], folder: Path, arguments: argparse.Namespace) -> int:
@@ -114,14 +112,14 @@ def _trained(claim: Claim, root: Path, fresh: list[str] | None) -> Any:
         plan = runs.with_settings(config, root)
         if plan is not None and fresh is not None and plan.id not in fresh:
             plan = None
-        if plan is not None and plan.state().phase != "finished" and not runs.is_current(claim, plan):
-            print(f"{claim.name}: the code has changed since {plan.id} was begun; it is trained anew.")
-            plan = None
         if plan is None:
             check(config)
             plan = runs.begin(claim, config, root)
             if fresh is not None:
                 fresh.append(plan.id)
+        elif plan.state().phase != "finished":
+            begun = ", ".join(filter(None, runs.began(plan))) or "a program that is not known"
+            print(f"{claim.name}: goes on with {plan.id}, begun by {begun}; --again trains it anew.")
         if plan.state().phase != "finished":
             train_to_end(plan)
         start = plan.id

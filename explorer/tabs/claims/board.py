@@ -165,7 +165,7 @@ def about(claim: Json) -> str:
         f"Printed there: {claim['printed']}" if claim["printed"] else "",
     ]
     result = claim["result"]
-    reasons = [why, claim["stale"], origin(result) if result else ""]
+    reasons = [why, origin(result) if result else ""]
     first, *others = (markdown_text(text) for text in reasons)
     said = [f"### {claim['title']}", *map(markdown_text, texts), f"**{verdict}.** {first}", *others]
     return "\n\n".join(filter(None, said))
@@ -195,11 +195,11 @@ def state(claim: Json, here: Json | None) -> str:
 
 
 def origin(result: Json) -> str:
-    """Write seeds, time, machine, code and day of a result."""
+    """Write seeds, time, machine, commit, versions and day of a result."""
     seeds, known = result["seeds"], result["stands_on"]
     counted = f"{len(seeds)} seeds"
     if len(known) < len(seeds):
         counted = f"{len(known)} of {len(seeds)} seeds ({', '.join(map(str, known)) or 'none'})"
-    code = f", commit {result['commit']}" if result["commit"] else ""
-    made = f"{result['minutes']:.1f} minutes on {result['machine']}{code}, {result['made']}."
-    return f"{counted}, {made} {result['budget']}"
+    commit = f"commit {result['commit']}" if result["commit"] else ""
+    where = ", ".join(filter(None, (result["machine"], commit, result["versions"], result["made"])))
+    return f"{counted}, {result['minutes']:.1f} minutes on {where}. {result['budget']}"
