@@ -37,7 +37,6 @@ from explorer.server.runs import Runs
 from explorer.server.scheduler import Scheduler
 from explorer.server.shown_files import ShownFiles
 from explorer.server.slices import SliceExecutor, Slices
-from explorer.server.slow_requests import limit_waiting
 from explorer.server.tools import answer_in_json
 from explorer.server.training import Training, training_routes
 from explorer.server.turns import Turns
@@ -83,7 +82,6 @@ class Explorer:
     def __init__(self, settings: Settings, executor: ProcessExecutor | None = None) -> None:
         if settings.public and plugins.used():
             raise UserError(plugins.PUBLIC)
-        limit_waiting()
         answer_in_json()
         self._released = access.serve_strangers() if settings.public else lambda: None
         devices = gpus()

@@ -1,4 +1,4 @@
-"""The launched page as programs see it; what other sites, and requests without sense or end, may do to it."""
+"""The launched page as programs see it; what other sites, and requests without sense, may do to it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import logging
 import os
 import random
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -24,7 +23,6 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from explorer.explorer import Explorer
-from explorer.server import slow_requests
 from explorer.server.assets import SHEET, Assets
 from explorer.server.guard import LARGEST
 from explorer.server.hosts import ANOTHER_SITE, from_another_site, given_host, is_own
@@ -417,89 +415,7 @@ def test_a_session_that_is_no_text_spoils_no_other(local: Served) -> None:
     )
 
 
-# ------------------------------------------------------------- slow requests, streams of nobody
-
-
-def opened(page: Served, content: bytes) -> socket.socket:
-    wire = socket.create_connection(("127.0.0.1", int(page.url.rpartition(":")[2])), timeout=30)
-    wire.sendall(content)
-    return wire
-
-
-def rest(wire: socket.socket) -> bytes:
-    """Everything until the page closes the connection."""
-    found = b""
-    with wire:
-        while piece := wire.recv(65536):
-            found += piece
-    return found
-
-
-HOST = b"Host: 127.0.0.1\r\n"
-POST = b"POST " + PREFIX.encode() + b"/retrieval/%b HTTP/1.1\r\n" + HOST
-JSON = b"Content-Type: application/json\r\nContent-Length: 400\r\n\r\n"
-BYTES = b"Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 4000000\r\n\r\n"
-WHOLE = b"GET " + PREFIX.encode() + b"/start HTTP/1.1\r\n" + HOST + b"\r\n"
-HALVES = {
-    "nothing": b"",
-    "a line": b"GET / HTTP/1.1\r\n",
-    "a header": b"GET / HTTP/1.1\r\n" + HOST + b"X-Long: aaaa",
-    "no body": POST % b"query" + JSON,
-    "half a body": POST % b"query" + JSON + b'{"image": ',
-    "half an image": b"POST /gradio_api/upload HTTP/1.1\r\n" + HOST + BYTES + b"--x\r\n",
-    "a body that a reply does not wait for": b"GET /nowhere HTTP/1.1\r\n" + HOST + JSON,
-    "the second one": WHOLE + b"GET / HT",
-    "the body of the second one": WHOLE + POST % b"query" + JSON + b"{",
-}
-"""What is sent, by what it is."""
-SILENT = ("nothing", "a body that a reply does not wait for", "the second one", "the body of the second one")
-"""Those whose connection is closed without a word, or after the reply to what came whole."""
-
-
-def test_half_sent_requests_are_closed_with_a_sentence(
-    local: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(slow_requests, "PATIENCE", 1.0)
-    wires = [(name, opened(local, half)) for name, half in HALVES.items() for _ in range(3)]
-    for name, wire in wires:
-        said = rest(wire)
-        if name == "nothing":
-            assert said == b""
-        elif name not in SILENT:
-            assert said.startswith(b"HTTP/1.1 408 "), name
-            assert "did not arrive in time" in json.loads(said.partition(b"\r\n\r\n")[2])["error"]
-        else:
-            assert said.startswith((b"HTTP/1.1 200 ", b"HTTP/1.1 404 ")), name
-    assert local.client.get(f"{PREFIX}/start").status_code == 200
-    assert not [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
-
-
-def test_a_slow_request_that_keeps_coming_is_answered(local: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    wire = opened(local, WHOLE)
-    reply = b""
-    while not reply.endswith(b"}"):
-        reply += wire.recv(65536)
-    assert reply.startswith(b"HTTP/1.1 200 ")
-    monkeypatch.setattr(slow_requests, "PATIENCE", 0.2)
-    monkeypatch.setattr(slow_requests, "RATE", 1)  # every byte gives it another second, however busy this machine is
-    body = b'{"runs": "nowhere"' + b" " * 381 + b"}"
-    wire.sendall(POST % b"search" + JSON + body[:40])
-    time.sleep(0.5)
-    wire.sendall(body[40:])
-    with wire:
-        assert wire.recv(65536).startswith(b"HTTP/1.1 400 ")
-
-
-def test_replies_may_take_longer_than_requests(local: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slow_requests, "PATIENCE", 0.3)
-    stream = opened(local, b"GET /gradio_api/heartbeat/somebody HTTP/1.1\r\n" + HOST + b"\r\n")
-    found = stream.recv(65536)
-    time.sleep(1.0)
-    stream.setblocking(False)
-    with stream, pytest.raises(BlockingIOError):  # it is open, and has no more to say
-        while piece := stream.recv(65536):
-            found += piece
-    assert found.startswith(b"HTTP/1.1 200 ") and b"text/event-stream" in found.lower()
+# ------------------------------------------------------------- streams of nobody
 
 
 def test_streams_that_nobody_writes_to_are_refused(
