@@ -23,35 +23,6 @@ from trainers.errors import UserError
 QUIET: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
 """Options of an event that shows no progress and is no public function."""
 _FAILED = "The server could not do this; its log says why. Check what was sent, or reload the page."
-_UNREAD = ("preserved_by_key", "_api_info")
-"""Properties that Gradio writes of components for itself, and does not read from the page."""
-_FOR_PROGRAMS = ("api_info_as_input", "api_info_as_output")
-"""What Gradio tells programs of a component as a parameter and as a result. Where one is missing it takes ``api_info``,
-which nearly always says the same. These and the examples, which it does not take from here, are a tenth of the page."""
-_FALSE = (
-    *(
-        "_retryable",
-        "_selectable",
-        "_undoable",
-        "allow_custom_value",
-        "autofocus",
-        "autoscroll",
-        "header_links",
-        "likeable",
-    ),
-    *("line_breaks", "rtl", "show_progress", "stop_btn", "streamable", "submit_btn"),
-)
-"""Properties that its scripts take for false where they are missing. Together they are a twentieth of the page."""
-_OF_EVENTS = (
-    *("api_description", "collects_event_data", "component_prop_inputs", "event_specific_args", "js"),
-    *("js_implementation", "render_id", "rendered_in", "scroll_to_output", "show_progress_on", "time_limit"),
-    *("trigger_only_on_failure", "trigger_only_on_success"),
-)
-"""What an event may have; where it has none, its scripts need not read it. Together they are a sixth of the page."""
-_OF_SERVER = ("batch", "max_batch_size", "types", "stream_every")
-"""What Gradio reads of an event on the server alone."""
-_OF_FUNCTIONS = ("api_name", "queue", "show_progress", "trigger_mode")
-"""What matters of an event that asks the server; one of the page alone needs none of it."""
 _Place = int | Annotated[list[int], Len(2, 2)]  # row and column of a table
 
 
@@ -123,44 +94,6 @@ class Page(gr.Blocks):
         if name in queue.event_ids_to_events or name in queue.pending_messages_per_session:
             return True
         return any(name in ids for ids in list(queue.pending_event_ids_session.values()))
-
-    def get_config_file(self) -> Any:
-        """See Gradio; without what its pages do not need."""
-        config = super().get_config_file()
-        told: set[int] = set()
-        for event in config["dependencies"]:
-            for name in _OF_EVENTS:
-                if not event.get(name):
-                    event.pop(name, None)
-            for name in _OF_SERVER:
-                event.pop(name, None)
-            if event["trigger_after"] is None:
-                del event["trigger_after"]
-            if event["connection"] != "stream":
-                del event["connection"]
-            for name in () if event["backend_fn"] else _OF_FUNCTIONS:
-                event.pop(name, None)
-            if event["api_visibility"] != "private":
-                told.update(event["inputs"], event["outputs"])
-        for component in config["components"]:
-            component.pop("example_inputs", None)
-            component.pop("component_class_id", None)  # by which components from elsewhere are found
-            if component["id"] not in told:
-                component.pop("api_info", None)
-                component.pop("skip_api", None)
-            for name in _FOR_PROGRAMS:
-                if name in component and component[name] == component.get("api_info", component[name]):
-                    del component[name]
-            for name in ("key", "skip_api"):
-                if not component.get(name):
-                    component.pop(name, None)
-            props = component["props"]
-            unread = [name for name in _UNREAD if name in props] + [name for name in _FALSE if props.get(name) is False]
-            unread += ["elem_classes"] if props.get("elem_classes") == [] else []
-            unread += ["link_target"] if "link_target" in props and not props.get("link") else []
-            for name in unread:
-                del props[name]
-        return config
 
     async def process_api(self, block_fn: Any, inputs: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """See Gradio; errors become sentences.

