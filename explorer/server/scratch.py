@@ -15,35 +15,22 @@ _NAME = "GRADIO_TEMP_DIR"
 
 
 def have_scratch() -> None:
-    """Have Gradio use a folder of this user's: on a shared machine the usual one may be somebody else's.
+    """Have Gradio use a folder of this process, removed at its end, unless the environment names one.
 
     Raises:
-        UserError: there is nowhere to write.
+        UserError: it cannot be written.
     """
-    named = os.environ.get(_NAME)
+    given = os.environ.get(_NAME)
     try:
-        folder = Path(named) if named else Path(tempfile.gettempdir()) / "gradio"
-        if not _usable(folder, own=not named):
-            if named:
-                raise UserError(
-                    f"The folder {named} that {_NAME} names cannot be written. Name one of your own, or unset {_NAME}."
-                )
-            folder = Path(tempfile.mkdtemp(prefix="rankscope-"))
-            atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        if given:
+            Path(given).mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=given).close()
+            return
+        folder = tempfile.mkdtemp(prefix="rankscope-")
     except OSError as error:
         raise UserError(
-            f"There is no folder for temporary files: {brief(error)} Name one that can be written in TMPDIR."
+            f"Gradio needs a folder for temporary files ({brief(error)}). Name one that can be written in "
+            f"{_NAME if given else 'TMPDIR'}."
         ) from error
-    os.environ[_NAME] = str(folder)
-
-
-def _usable(folder: Path, own: bool) -> bool:
-    """Return whether folders can be made in one now; ``own``: and it is nobody else's to change."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if own and hasattr(os, "geteuid") and {folder.lstat().st_uid, folder.stat().st_uid} != {os.geteuid()}:
-            return False
-        Path(tempfile.mkdtemp(dir=folder)).rmdir()
-        return True
-    except OSError:  # of a folder above it, or a file of this name
-        return False
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    os.environ[_NAME] = folder
