@@ -15,7 +15,7 @@ from explorer.keeping.mounts import check_local
 from explorer.server.allocator import give_back_early
 from explorer.server.hosts import given_host
 from explorer.server.listening import free_port, given_address, in_address
-from explorer.server.proxies import asking_itself, read_socks, without_proxies
+from explorer.server.proxies import ask_itself_directly, read_socks, without_proxies
 from explorer.server.root import given_root
 from explorer.server.scratch import have_scratch
 from explorer.settings import Settings
@@ -103,6 +103,7 @@ def main() -> None:
     except UserError as error:
         sys.exit(str(error))
     read_socks()
+    ask_itself_directly(settings.host)
     os.environ["GRADIO_SERVER_NAME"] = "127.0.0.1"  # where Gradio looks for free ports, which knows no IPv6
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # as Ctrl-C: trainers save, and what they saved is copied
     try:
@@ -161,7 +162,7 @@ def _settings(flags: argparse.Namespace) -> Settings:
 def _launch(explorer: Explorer, host: str, port: int, share: bool, run: str) -> None:
     """Open the page, and a browser at a run if one is named; return when it is interrupted."""
     try:
-        with asking_itself(host):
+        with without_proxies():  # Gradio asks itself
             explorer.blocks.launch(
                 server_name=host, server_port=port, share=share, prevent_thread_lock=True, **explorer.launch_options
             )

@@ -2,20 +2,19 @@
 
 Gradio makes clients when it is imported, and asks the page's own address when it starts. Both take ``HTTP_PROXY``,
 ``ALL_PROXY`` and their like from the environment, and fail where a proxy does not know this machine, or is of a kind
-that needs a further package.
+that httpx does not know.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
-
-from explorer.server.visitors import parsed
+from urllib.request import getproxies
 
 _NAMES = ("http_proxy", "https_proxy", "all_proxy")
 _SOCKS = "socks://"
+_OWN = ("localhost", "127.0.0.1", "::1")
 
 
 def read_socks() -> None:
@@ -25,39 +24,40 @@ def read_socks() -> None:
             os.environ[name] = f"socks5://{os.environ[name][len(_SOCKS) :]}"
 
 
-@contextmanager
-def without_proxies() -> Iterator[None]:
-    """Hide the environment's proxies while a library is imported; nothing else may run or start meanwhile."""
-    hidden = {name: os.environ.pop(name) for name in _set()}
-    try:
-        yield
-    finally:
-        os.environ.update(hidden)
+def ask_itself_directly(host: str) -> None:
+    """Name this machine in ``no_proxy``, for this process and those that it starts.
 
-
-@contextmanager
-def asking_itself(host: str) -> Iterator[None]:
-    """Have httpx ask this machine without proxies while Gradio starts; what goes to other machines goes as before.
+    With that variable Python reads the proxies of the environment alone; those of the system's settings, which macOS
+    and Windows have, are written there.
 
     Args:
         host: the name or address that the page listens at.
     """
+    proxies = getproxies()
+    if not proxies:
+        return
+    for kind, address in proxies.items():
+        if f"{kind}_proxy" in _NAMES:
+            os.environ.setdefault(f"{kind}_proxy", address)
+    os.environ["no_proxy"] = ",".join(filter(None, (proxies.get("no"), *dict.fromkeys((*_OWN, host)))))
+
+
+@contextmanager
+def without_proxies() -> Iterator[None]:
+    """Hide those of the environment's proxies that httpx cannot use, while Gradio is imported and starts."""
     import httpx
 
-    def directly(ask: Callable[..., Any]) -> Callable[..., Any]:
-        def call(url: Any, **options: Any) -> Any:
-            name = httpx.URL(url).host
-            own = name in ("localhost", host) or parsed(name) is not None
-            return ask(url, **({"trust_env": False} if own else {}), **options)
-
-        return call
-
-    before = httpx.get, httpx.head
-    httpx.get, httpx.head = map(directly, before)
+    hidden: dict[str, str] = {}
+    for name in _set():
+        address = os.environ[name]
+        try:
+            httpx.Proxy(address if "://" in address else f"http://{address}")
+        except (ValueError, httpx.InvalidURL):
+            hidden[name] = os.environ.pop(name)
     try:
         yield
     finally:
-        httpx.get, httpx.head = before
+        os.environ.update(hidden)
 
 
 def _set() -> list[str]:

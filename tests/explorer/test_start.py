@@ -8,14 +8,17 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 import httpx
 import pytest
 
 from explorer.server.listening import free_port, given_address
-from explorer.server.proxies import asking_itself, read_socks, without_proxies
+from explorer.server.proxies import ask_itself_directly, read_socks, without_proxies
 from explorer.server.scratch import have_scratch
 from tests.waiting import wait
 from trainers.errors import UserError
@@ -121,7 +124,7 @@ REFUSED: dict[tuple[str, ...], str] = {
     ("--allow-host", "*"): "--allow-host needs a name as the browser shows it",
     ("--root-path", "/a/../b"): "--root-path needs the path below which a proxy serves the page, say /tools",
     ("GRADIO_SERVER_PORT", "many"): "GRADIO_SERVER_PORT in the environment needs a whole number; got 'many'.",
-    ("GRADIO_TEMP_DIR", "/proc/none"): "The folder /proc/none that GRADIO_TEMP_DIR names cannot be written.",
+    ("GRADIO_TEMP_DIR", "/proc/none"): "Gradio needs a folder for temporary files (",
 }
 
 
@@ -146,42 +149,68 @@ def test_what_cannot_be_is_one_sentence(tmp_path: Path, taken: str, given: tuple
 # --------------------------------------------------------------------------- the parts
 
 
+class Asked(BaseHTTPRequestHandler):
+    """Answers as the page and as a proxy; a proxy is asked for whole addresses."""
+
+    paths: ClassVar[list[str]] = []
+
+    def do_GET(self) -> None:
+        self.paths.append(self.path)
+        self.send_response(204)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None: ...
+
+
+def without_environment(monkeypatch: pytest.MonkeyPatch, **proxies: str) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.setenv(name.upper(), "")  # put back at the end, whatever is written meanwhile
+        monkeypatch.delenv(name.upper())
+        monkeypatch.setenv(name, proxies.get(name, ""))
+        if name not in proxies:
+            monkeypatch.delenv(name)
+
+
 def test_only_what_the_page_asks_itself_goes_without_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[str, bool]] = []
-    monkeypatch.setattr(httpx, "get", lambda url, trust_env=True, **_: asked.append((str(url), trust_env)))
-    with asking_itself("[::1]"):
-        for url in ("http://127.0.0.1:7860/a", "http://[::1]:7860/a", "http://localhost/a", "https://huggingface.co/a"):
-            httpx.get(url, timeout=1)
-    httpx.get("http://127.0.0.1:7860/later")
-    assert [trusted for _, trusted in asked] == [False, False, False, True, True]
+    with HTTPServer(("127.0.0.1", 0), Asked) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        own = f"127.0.0.1:{server.server_port}"
+        without_environment(monkeypatch, http_proxy=f"http://{own}", no_proxy="example.org")
+        ask_itself_directly("page.invalid")
+        for url in (f"http://{own}/a", "http://hub.invalid/a"):
+            httpx.get(url, timeout=10)
+        server.shutdown()
+    assert Asked.paths == ["/a", "http://hub.invalid/a"]
+    assert os.environ["no_proxy"] == "example.org,localhost,127.0.0.1,::1,page.invalid"
+
+
+def test_without_proxies_nothing_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On macOS and Windows ``no_proxy`` alone would hide the system's."""
+    without_environment(monkeypatch)
+    ask_itself_directly("127.0.0.1")
+    assert "no_proxy" not in os.environ
 
 
 def test_proxies_are_kept_for_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("all_proxy", "SOCKS://proxy.example:1080/")
-    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:3128")
+    """Those that httpx does not know are hidden from Gradio."""
+    usable = {"all_proxy": "socks5://proxy.example:1080/", "http_proxy": "proxy.example:3128"}
+    without_environment(monkeypatch, **usable | {"all_proxy": "SOCKS://proxy.example:1080/"}, https_proxy="ftp://x")
     read_socks()
     with without_proxies():
-        assert not {"all_proxy", "HTTPS_PROXY"} & set(os.environ)
-    assert dict(os.environ)["all_proxy"] == "socks5://proxy.example:1080/"
-    assert os.environ["HTTPS_PROXY"] == "http://proxy.example:3128"
+        assert {name: os.environ.get(name) for name in usable} == usable and "https_proxy" not in os.environ
+        httpx.Client().close()
+    assert os.environ["https_proxy"] == "ftp://x"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="owners of folders")
-@pytest.mark.parametrize("there", ["nothing", "a folder", "a file", "a link to what cannot be written", "another's"])
-def test_temporary_files_have_a_folder_of_ones_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, there: str) -> None:
+def test_temporary_files_have_a_folder_of_ones_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Beside a usual one that is another user's; one that is named is taken."""
     monkeypatch.setenv("GRADIO_TEMP_DIR", "")
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    usual = tmp_path / "gradio"
-    make: dict[str, Callable[[], object]] = {
-        "nothing": lambda: None,
-        "a folder": usual.mkdir,
-        "a file": usual.touch,
-        "a link to what cannot be written": lambda: usual.symlink_to("/proc"),
-        "another's": lambda: somebody_elses(tmp_path) and Path(tmp_path / "temporary" / "gradio").rename(usual),
-    }
-    make[there]()
+    monkeypatch.setattr(tempfile, "tempdir", somebody_elses(tmp_path))
     have_scratch()
     folder = Path(os.environ["GRADIO_TEMP_DIR"])
-    assert (folder == usual) is (there in ("nothing", "a folder"))
-    assert folder.stat().st_uid == os.geteuid() and folder.parent == tmp_path
+    assert folder.parent == tmp_path / "temporary" and folder.name != "gradio"
+    assert folder.stat().st_uid == os.geteuid() and folder.stat().st_mode & 0o077 == 0
+    have_scratch()
+    assert Path(os.environ["GRADIO_TEMP_DIR"]) == folder
     (folder / "vibe_edit_history").mkdir()
