@@ -1,11 +1,16 @@
-"""What the programs of this folder share: their flags, their tables, and where in the documentation these go."""
+"""What the programs of this folder share: their flags, their tables, and where in the documentation these go.
+
+Benchmarks share ``benchmarks/_harness.py`` and ``_arm.py`` besides, and who needs the page ``campaigns/_page.py``.
+"""
 
 from __future__ import annotations
 
 import argparse
 import functools
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +18,12 @@ from tests.markers import placed
 from trainers.errors import UserError
 
 
-def arguments(doc: str | None, **flags: tuple[Any, ...]) -> argparse.Namespace:
+def arguments(doc: str | None, argv: Sequence[str] | None = None, **flags: tuple[Any, ...]) -> argparse.Namespace:
     """The flags of a program, each as ``name=(default, help)`` or ``(default, help, choices)``.
 
     Args:
         doc: of the program; its help.
+        argv: what was given; None: the words after the program's name.
         flags: a default that is a list takes several words, False is a switch, and a type stands for no default.
     """
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -30,7 +36,7 @@ def arguments(doc: str | None, **flags: tuple[Any, ...]) -> argparse.Namespace:
         elif isinstance(default, (list, tuple)):
             how |= {"type": type(default[0]), "nargs": "*"}
         parser.add_argument(f"--{name.replace('_', '-')}", help=text, **how)
-    return parser.parse_args()
+    return parser.parse_args(argv)
 
 
 def command(main: Callable[[list[str]], None]) -> Callable[[list[str]], int]:
@@ -64,3 +70,52 @@ def report(name: str, text: str, page: Path | None) -> None:
 def say(text: str) -> None:
     """A line of progress, apart from the table."""
     print(text, file=sys.stderr, flush=True)
+
+
+@dataclass(kw_only=True)
+class Tally:
+    """What was tried and what failed, by kind.
+
+    Attributes:
+        name: of the campaign.
+        head: heading of the first column.
+    """
+
+    name: str
+    head: str
+    tried: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    failures: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    def note(self, kind: str, failures: Sequence[str] = ()) -> None:
+        """One more trial of ``kind``, with a sentence for everything that went wrong."""
+        self.tried[kind] += 1
+        if failures:
+            self.failures[kind].append("; ".join(failures))
+
+    @property
+    def total(self) -> int:
+        """How many trials there were."""
+        return sum(self.tried.values())
+
+    @property
+    def failed(self) -> int:
+        """How many of them failed."""
+        return sum(len(failure) for failure in self.failures.values())
+
+    def rows(self) -> list[tuple[object, ...]]:
+        """One row for every kind and one for all."""
+        own = [(kind, count, len(self.failures.get(kind, ()))) for kind, count in self.tried.items()]
+        return [*own, ("all", self.total, self.failed)]
+
+    def markdown(self) -> str:
+        """The table, then up to five failures of each kind."""
+        lines = [markdown((self.head, "tried", "failed"), self.rows())]
+        for kind, failure in self.failures.items():
+            lines += [f"- {kind}: {sentence[:300]}" for sentence in failure[:5]]
+            lines += [f"- {kind}: {len(failure) - 5} more"] * (len(failure) > 5)
+        return "\n".join([lines[0], *[""] * (len(lines) > 1), *lines[1:]])
+
+    def end(self) -> int:
+        """Print; the exit status."""
+        print(f"\n{self.markdown()}", flush=True)
+        return int(self.failed > 0)

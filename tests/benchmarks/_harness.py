@@ -69,6 +69,14 @@ def memory(device: str = "cpu", *, now: bool = False) -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
+def grown(work: Work, rounds: int, device: str = "cpu") -> tuple[Spent, float]:
+    """The median of so many calls after a first one, and the megabytes that they add to what there was."""
+    before = memory(device, now=True)
+    if device != "cpu":
+        torch.cuda.reset_peak_memory_stats()
+    return in_turn({"": work}, rounds, device, warm_up=1)[""], memory(device) - before
+
+
 def apart(work: Callable[..., Result], *values: object) -> Result | None:
     """``work(*values)`` in a process of its own that has nothing but the libraries; None: it died, out of memory."""
     processes = multiprocessing.get_context("forkserver")

@@ -20,21 +20,18 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from tests.benchmarks._arm import random_encoder
 from tests.benchmarks._harness import Work, in_turn
 from tests.programs import arguments, markdown
-from trainers.encoders import ENCODERS
 from trainers.kinds.contrastive.methods import METHODS, Method, Parts, Views
 from trainers.kinds.contrastive.networks import Projected, normalised, projector
-from trainers.parameters import parse_choice
 
 MEGABYTE = 2**20
 
 
 def network(written: str, side: int, dim: int) -> Projected:
     """An encoder as a run trains it, with its projection head."""
-    name, parameters = parse_choice(written, ENCODERS)
-    offline = {"pretrained": False} if ENCODERS[name].make.wraps else {}
-    encoder = ENCODERS[name].build(channels=3, side=side, dim=2, parameters={**parameters, **offline})
+    encoder = random_encoder(written, side, 2)
     width = encoder.without_head()
     net = Projected(normalised(encoder, "split"), projector(width, dim, mlp=True))
     return net.to(memory_format=torch.channels_last)

@@ -10,7 +10,6 @@ disturbs products more than waiting.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import tempfile
 import time
@@ -18,6 +17,7 @@ from collections.abc import Callable
 
 import torch
 
+from tests.programs import arguments
 from trainers.brought.log import LoggedRun, log_run
 
 STEP_SECONDS, FRAME_STEPS, IMAGES, DIM, SIDE = 0.020, 50, 2000, 128, 256
@@ -88,11 +88,12 @@ def measure(step: Callable[[], object], rounds: int, count: int) -> tuple[list[f
 
 def main() -> None:
     """Print medians and means, and the share that ``log_run`` adds."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--processor", action="store_true", help="steps that compute here")
-    parser.add_argument("--rounds", type=int, default=6)
-    parser.add_argument("--steps", type=int, default=200, help="of each turn")
-    flags = parser.parse_args()
+    flags = arguments(
+        __doc__,
+        processor=(False, "steps that compute here"),
+        rounds=(6, "that count"),
+        steps=(200, "of each turn"),
+    )
     torch.set_num_threads(1)
     plain, logged = measure(_calibrated() if flags.processor else _wait, flags.rounds, flags.steps)
     for name, of in (("median", statistics.median), ("mean", statistics.mean)):

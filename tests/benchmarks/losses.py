@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from tests.benchmarks._cube import CUBES
-from tests.benchmarks._harness import Spent, apart, in_turn, memory
+from tests.benchmarks._harness import Spent, apart, grown
 from tests.programs import arguments, markdown, say
 from trainers.losses import LOSSES, kernel
 
@@ -76,15 +76,12 @@ def measure(kind: str, name: str, size: int, device: str, runs: int, coarse: int
     warm = torch.randn(16, DIM, device=device, requires_grad=True)
     product(warm, labels[:16]).backward()  # the libraries' own buffers are no part of the growth
     kernel(device)
-    idle = memory(device, now=True)
-    if device != "cpu":
-        torch.cuda.reset_peak_memory_stats()
 
     def call() -> None:
         embeddings.grad = None
         loss(embeddings, labels).backward()
 
-    return in_turn({"": call}, runs, device, warm_up=1)[""], memory(device) - idle
+    return grown(call, runs, device)
 
 
 def main() -> None:

@@ -7,16 +7,14 @@ python -m tests.benchmarks.page --times 3
 from __future__ import annotations
 
 import os
-import tempfile
 import time
-from pathlib import Path
 from statistics import median
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from explorer.tabs import TABS
 from tests.browser.conftest import FLAGS, chromium
-from tests.campaigns._page import LivePage, descendants, memory
+from tests.campaigns._page import LivePage, descendants, empty_page, memory
 from tests.programs import arguments
 
 BARE = (
@@ -53,12 +51,10 @@ def main() -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         for _ in range(given.times):
-            with tempfile.TemporaryDirectory() as scratch:
-                os.environ["RANKSCOPE_CACHE"] = f"{scratch}/cache"
-                with LivePage(Path(scratch) / "runs", program=BARE, answers="/") as bare:
-                    row = {"bare start, s": bare.seconds, "bare memory, MB": _memory(bare)}
-                with LivePage(Path(scratch) / "runs", answers="/") as page:
-                    row |= {"start, s": page.seconds} | _read(browser, page.url) | {"memory, MB": _memory(page)}
+            with empty_page(program=BARE, answers="/") as (bare, _client):
+                row = {"bare start, s": bare.seconds, "bare memory, MB": _memory(bare)}
+            with empty_page(answers="/") as (page, _client):
+                row |= {"start, s": page.seconds} | _read(browser, page.url) | {"memory, MB": _memory(page)}
             rows.append(row)
             print(", ".join(f"{name} {value:.2f}" for name, value in row.items()), flush=True)
         browser.close()

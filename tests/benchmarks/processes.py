@@ -14,8 +14,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -26,20 +24,16 @@ from unittest import mock
 import torch
 import torch.distributed as dist
 
+from tests.benchmarks._arm import arm_of, noise
 from tests.benchmarks._harness import Spent, Work, median, timed
-from tests.distributed.processes import free_port
+from tests.distributed.processes import run
 from tests.programs import arguments, markdown
 from trainers.distributed.group import join, rank, world
-from trainers.encoders import ENCODERS
 from trainers.kinds.metric_learning.batches import ImageBatch
-from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.metric_learning.loop import LossArm
-from trainers.losses import LOSSES
-from trainers.parameters import parse_choice
-from trainers.training.stage import Stage
 
 ENCODERS_TRIED = ("conv4", "timm:model=resnet18,pretrained=false", "timm:model=vit_tiny_patch16_224,pretrained=false")
-DIM, EACH, WARM_UP = 128, 4, 2  # numbers of an embedding, images of a class, turns that are not counted
+DIM, WARM_UP = 128, 2  # numbers of an embedding, turns that are not counted
 COLLECTIVES = ("all_gather_into_tensor", "all_reduce", "broadcast")
 
 
@@ -56,28 +50,6 @@ class Case:
 
 
 # ------------------------------------------------------------------------------------------------ in every process
-
-
-def arm_of(case: Case) -> LossArm:
-    """An arm as a run trains it, with the defaults of metric learning."""
-    torch.manual_seed(0)
-    name, parameters = parse_choice(case.encoder, ENCODERS)
-    sized = {"side": case.side} if "vit" in case.encoder else {}
-    encoder = ENCODERS[name].build(channels=3, side=case.side, dim=DIM, parameters={**parameters, **sized})
-    entry = LOSSES[case.loss]
-    classes = case.batch * world() // EACH
-    module = entry.build(num_classes=classes, dim=DIM, class_labels=torch.arange(classes)[:, None])
-    arm = LossArm(0, entry, module, encoder, torch.device("cpu"))
-    arm.begin(Stage.of(MetricLearningConfig(precision="float32")))
-    return arm
-
-
-def batch_of(case: Case) -> ImageBatch:
-    """This process's images, and the labels of all."""
-    rows = torch.arange(case.batch * world())
-    return ImageBatch(
-        views=(torch.rand(case.batch, 3, case.side, case.side),), labels=rows[:, None] // EACH, rows=rows, step=0
-    )
 
 
 @contextmanager
@@ -113,9 +85,14 @@ def seconds_of(work: Work, times: int) -> Spent:
 
 def measured(case: Case) -> dict[str, float]:
     """Seconds of a step of the group, alone, and in communication: medians over the turns."""
-    together, batch = arm_of(case), batch_of(case)
+
+    def made() -> tuple[LossArm, ImageBatch]:
+        arm = arm_of(case.encoder, case.loss, case.batch * world(), case.side, DIM, precision="float32")
+        return arm, noise(case.batch, case.side, processes=world())
+
+    together, batch = made()
     with alone():
-        single, own = arm_of(case), batch_of(case)
+        single, own = made()
 
     def step_alone() -> None:
         with alone():
@@ -138,27 +115,9 @@ def measured(case: Case) -> dict[str, float]:
 
 def processes(count: int, case: Case) -> dict[str, float]:
     """Have so many processes measure a case; returns what the first one says."""
-    command = [sys.executable, "-m", "tests.benchmarks.processes", "--measure", json.dumps(dataclasses.asdict(case))]
-    told = {
-        "WORLD_SIZE": str(count),
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(free_port()),
-        "OMP_NUM_THREADS": "1",
-    }
-    told["PYTHONWARNINGS"] = "ignore"
-    environments = [{**os.environ, **told, "RANK": str(r), "LOCAL_RANK": str(r)} for r in range(count)]
-    started = [
-        subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE) for environment in environments
-    ]
-    try:
-        outputs = [process.communicate()[0] for process in started]
-    finally:
-        for process in started:
-            process.kill()
-            process.wait()
-    if any(process.returncode for process in started):
-        raise SystemExit(f"{count} processes could not measure {case.encoder}; see above.")
-    return dict(json.loads(outputs[0].splitlines()[-1]))
+    command = ("-m", "tests.benchmarks.processes", "--measure", json.dumps(dataclasses.asdict(case)))
+    lines = run(count, *command, told={"PYTHONWARNINGS": "ignore"}, seconds=3600)[0].splitlines()
+    return dict(json.loads(next(line for line in lines if line.startswith("{"))))
 
 
 def table(encoders: Sequence[str], worlds: Sequence[int], case: Case) -> str:

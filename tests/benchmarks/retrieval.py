@@ -14,9 +14,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-import threading
-import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -119,13 +118,9 @@ def visitors(work: Callable[[int], object], queries: list[int], each: int = 20) 
         for turn in range(each):
             times.append(timed(lambda turn=turn: work(queries[(7 * number + turn) % len(queries)])).clock)
 
-    threads = [threading.Thread(target=visit, args=(number,)) for number in range(VISITORS)]
-    before = time.process_time()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return times, 1e3 * (time.process_time() - before) / len(times)
+    with ThreadPoolExecutor(VISITORS) as pool:
+        spent = timed(lambda: list(pool.map(visit, range(VISITORS))))
+    return times, 1e3 * spent.processor / len(times)
 
 
 def from_disk(count: int, dim: int, random: bool, name: str) -> None:

@@ -21,20 +21,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from tests.benchmarks._harness import Spent, apart, in_turn, memory, timed
+from tests.benchmarks._arm import EACH, arm_of, noise
+from tests.benchmarks._harness import Spent, apart, grown, in_turn, timed
 from tests.programs import arguments, markdown
 from trainers.devices.precision import autocast, computing_in
-from trainers.encoders import ENCODERS
-from trainers.kinds.metric_learning.batches import ImageBatch
-from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.kinds.metric_learning.loop import LossArm
 from trainers.losses import LOSSES
-from trainers.parameters import Choice, parse_choice
-from trainers.training.compiling import compile_encoders
-from trainers.training.memory import checkpointed, chunks, encode_in_chunks
-from trainers.training.stage import Stage
+from trainers.training.memory import chunks
 
-DIM, EACH = 512, 4  # numbers of an embedding, images of a class
+DIM = 512  # numbers of an embedding
 PLAIN = {"precision": "float32", "channels_last": "off"}
 SETTINGS: dict[str, dict[str, Any]] = {
     "bf16": {"precision": "bf16"},
@@ -45,55 +39,20 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
-def encoder_of(written: str) -> Choice:
-    """An encoder of the catalogue with random weights."""
-    name, parameters = parse_choice(written, ENCODERS)
-    return Choice(name=name, parameters=parameters | ({"pretrained": False} if ENCODERS[name].make.wraps else {}))
-
-
-def arm_of(encoder: str, loss: str, images: int, side: int, device: str, **settings: Any) -> LossArm:
-    """An arm as a run trains it."""
-    torch.manual_seed(0)
-    config, choice, classes = MetricLearningConfig(**settings), encoder_of(encoder), images // EACH
-    sized = {"side": side} if "vit" in encoder and side != 224 else {}
-    net = ENCODERS[choice.name].build(channels=3, side=side, dim=DIM, parameters={**choice.parameters, **sized})
-    module = LOSSES[loss].build(num_classes=classes, dim=DIM, class_labels=torch.arange(classes)[:, None])
-    arm = LossArm(0, LOSSES[loss], module, net, torch.device(device))
-    if config.channels_last == "off":
-        arm.lay_out(torch.contiguous_format)
-    if config.checkpointing:
-        arm.checkpointed = checkpointed(net)
-    if config.compiled:
-        compile_encoders(net)
-    encode_in_chunks(net, config.chunk)
-    arm.begin(Stage.of(config))
-    return arm
-
-
-def batch_of(images: int, side: int, device: str) -> ImageBatch:
-    """Noise with labels."""
-    rows = torch.arange(images)
-    pixels = torch.rand(images, 3, side, side, device=device)
-    return ImageBatch(views=(pixels, pixels), labels=rows[:, None] // EACH, rows=rows, step=0)
-
-
 def measured(
     encoder: str, loss: str, images: int, side: int, device: str, settings: dict[str, Any]
 ) -> tuple[float, Spent, float, Tensor]:
     """In this process: megabytes that a step adds, the median of its time, seconds of the first one, embeddings."""
     torch.set_num_threads(1)
-    arm, batch = arm_of(encoder, loss, images, side, device, **settings), batch_of(images, side, device)
+    case = (encoder, loss, images, side, DIM, device)
+    arm, batch = arm_of(*case, **settings), noise(images, side, device)
     with computing_in(settings["precision"]):
-        first = timed(lambda: arm.step(batch_of(EACH, side, device), 1.0), device).clock
-        before = memory(device, now=True)
-        if device != "cpu":
-            torch.cuda.reset_peak_memory_stats()
-        spent = in_turn({"": lambda: arm.step(batch, 1.0)}, 3, device, warm_up=1)[""]
-        grown = memory(device) - before
-        again = arm_of(encoder, loss, images, side, device, **PLAIN).encoder.eval()  # as it was before the steps
+        first = timed(lambda: arm.step(noise(EACH, side, device), 1.0), device).clock
+        spent, added = grown(lambda: arm.step(batch, 1.0), 3, device)
+        again = arm_of(*case, **PLAIN).encoder.eval()  # as it was before the steps
         with torch.no_grad(), autocast(torch.device(device)):
             embedded = functional.normalize(again(batch.views[0][:64]).float())
-    return grown, spent, first, embedded.cpu()
+    return added, spent, first, embedded.cpu()
 
 
 def settings_of(names: list[str], images: int, encoder: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -129,10 +88,8 @@ def by_loss(encoder: str, given: Any) -> str:
     """Time of a step with each loss, and of the loss alone."""
     rows = []
     for name in given.share:
-        arm, batch = (
-            arm_of(encoder, name, given.images, given.side, given.device),
-            batch_of(given.images, given.side, given.device),
-        )
+        arm = arm_of(encoder, name, given.images, given.side, DIM, given.device)
+        batch = noise(given.images, given.side, given.device)
         shape = (given.images, LOSSES[name].views, DIM) if LOSSES[name].views > 1 else (given.images, DIM)
         embeddings = torch.randn(shape, device=given.device, requires_grad=True)
         works = {

@@ -13,8 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tests.campaigns._table import Tally
-from tests.programs import say
+from tests.programs import Tally, say
 from trainers.metrics import checks
 
 

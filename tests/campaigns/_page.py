@@ -8,7 +8,9 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any
@@ -43,6 +45,7 @@ class LivePage:
         answers: the path that it then serves.
 
     Attributes:
+        runs: the folder.
         seconds: from its start until it answered.
     """
 
@@ -57,7 +60,7 @@ class LivePage:
         patience: float = 120,
         answers: str = f"{PREFIX}/start",
     ) -> None:
-        self._patience, self._answers_at, self.seconds = patience, answers, 0.0
+        self.runs, self._patience, self._answers_at, self.seconds = runs, patience, answers, 0.0
         self.port = port or free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.errors = runs.parent / f"page-{self.port}.log"
@@ -122,6 +125,18 @@ class LivePage:
             return httpx.get(f"{self.url}{self._answers_at}", timeout=5, trust_env=False).status_code == 200
         except httpx.TransportError:
             return False
+
+
+@contextmanager
+def empty_page(*flags: str, **how: Any) -> Iterator[tuple[LivePage, httpx.Client]]:
+    """A page without a run, its cache empty, and who asks it; ``how``: see :class:`LivePage`."""
+    with tempfile.TemporaryDirectory(prefix="page-") as folder:
+        runs, cache = Path(folder).resolve() / "runs", {"RANKSCOPE_CACHE": f"{folder}/cache"}
+        with (
+            LivePage(runs, *flags, environment=cache, **how) as page,
+            httpx.Client(base_url=page.url, timeout=60, trust_env=False) as client,
+        ):
+            yield page, client
 
 
 def call(client: httpx.Client, name: str, *data: Any) -> Any:

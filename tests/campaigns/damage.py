@@ -32,10 +32,9 @@ from explorer.server.routes import PREFIX
 from explorer.server.runs import Runs
 from explorer.server.scheduler import Scheduler
 from explorer.settings import Settings
-from tests.campaigns._table import Tally, campaign_arguments
 from tests.damages import DAMAGES, FILES, Damage, missing
 from tests.explorer.page import Watched, routes
-from tests.programs import say
+from tests.programs import Tally, arguments, say
 from tests.synthetic import make_run
 from trainers.cli import main as command_line
 from trainers.errors import UserError
@@ -248,7 +247,7 @@ def _kind(name: str, waits: bool) -> str:
 
 def main() -> int:
     """Exit status 1 if anything failed."""
-    given = campaign_arguments(__doc__, folders=(450, "damaged folders to read"))
+    given = arguments(__doc__, folders=(450, "damaged folders to read"), seed=(0, "of every random choice"))
     return campaign(given.folders, given.seed).end()
 
 

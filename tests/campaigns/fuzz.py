@@ -31,8 +31,7 @@ from explorer.server.native_uploads import UPLOAD
 from explorer.server.routes import PREFIX
 from explorer.settings import Settings
 from tests.campaigns._page import API, LivePage, call
-from tests.campaigns._table import Tally, campaign_arguments
-from tests.programs import say
+from tests.programs import Tally, arguments, say
 from tests.synthetic import make_run
 
 AT_ONCE = 4
@@ -395,7 +394,12 @@ def _afterwards(page: LivePage, run_id: str) -> list[str]:
 
 def main() -> int:
     """Exit status 1 if anything failed."""
-    given = campaign_arguments(__doc__, requests=(1500, "malformed requests to send"))
+    given = arguments(
+        __doc__,
+        requests=(1500, "malformed requests to send"),
+        seed=(0, "of every random choice"),
+        port=(0, "of the page; any free one if not given"),
+    )
     return campaign(given.requests, given.seed, given.port).end()
 
 

@@ -24,8 +24,7 @@ from pathlib import Path
 
 from tests.campaigns._fuse import trainer
 from tests.campaigns._outcome import Outcome, PlanOutcome
-from tests.campaigns._table import Tally, campaign_arguments
-from tests.programs import say
+from tests.programs import Tally, arguments, say
 from tests.tiny import tiny_config, tiny_contrastive, write_images
 from trainers.config import Conditions, Config, RunConfig
 from trainers.kinds import kind_of
@@ -174,8 +173,11 @@ def campaign(kills: int, plans: int, seed: int) -> Tally:
 
 def main() -> int:
     """Exit status 1 if anything failed."""
-    given = campaign_arguments(
-        __doc__, kills=(120, "trainers to kill"), plans=(8, "sweeps to kill, and as many fair comparisons")
+    given = arguments(
+        __doc__,
+        kills=(120, "trainers to kill"),
+        plans=(8, "sweeps to kill, and as many fair comparisons"),
+        seed=(0, "of every random choice"),
     )
     return campaign(given.kills, given.plans, given.seed).end()
 

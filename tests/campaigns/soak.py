@@ -12,21 +12,18 @@ from __future__ import annotations
 import contextlib
 import random
 import sys
-import tempfile
 import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
-from pathlib import Path
 from typing import Any
 
 import httpx
 
 from explorer.server.routes import PREFIX
-from tests.campaigns._page import LivePage, call, descriptors, memory
-from tests.campaigns._table import campaign_arguments
-from tests.programs import markdown, say
+from tests.campaigns._page import LivePage, call, descriptors, empty_page, memory
+from tests.programs import arguments, markdown, say
 from tests.waiting import wait
 from trainers.runs import list_runs
 
@@ -74,8 +71,8 @@ def addresses(about: Any, frames: Sequence[int], draws: random.Random) -> list[t
 class Soak:
     """The page, its visitors, and what was seen of it."""
 
-    def __init__(self, runs: Path, page: LivePage) -> None:
-        self._runs, self._page = runs, page
+    def __init__(self, page: LivePage) -> None:
+        self._page = page
         self._begun = time.monotonic()
         self.asked: Counter[str] = Counter()
         self.errors: list[str] = []
@@ -101,7 +98,7 @@ class Soak:
         """Look at the page now."""
         pids = (self._page.pid, *self._page.children("explorer.layout.process"))
         page, *maps = (memory(pid) // 2**20 for pid in pids)
-        minute, runs = round((time.monotonic() - self._begun) / 60, 1), len(list_runs(self._runs))
+        minute, runs = round((time.monotonic() - self._begun) / 60, 1), len(list_runs(self._page.runs))
         files = len(descriptors(self._page.pid))
         counts = (self.asked.total(), len(self.errors), runs)
         self.samples.append(Sample(minute, *counts, page, sum(maps), files, len(self._held())))
@@ -119,7 +116,7 @@ class Soak:
     def _held(self) -> list[str]:
         """The files of runs that the page and its map process have open."""
         pids = (self._page.pid, *self._page.children("explorer.layout.process"))
-        return [name for pid in pids for name in descriptors(pid) if name.startswith(f"{self._runs}/")]
+        return [name for pid in pids for name in descriptors(pid) if name.startswith(f"{self._page.runs}/")]
 
     def _watch(self, seed: int) -> None:
         """Look at the newest run as the page does, and now and then ask for something else."""
@@ -198,20 +195,19 @@ def verdicts(samples: Sequence[Sample], viewers: int) -> list[str]:
 
 def main() -> int:
     """Exit status 1 if a demand was not met."""
-    given = campaign_arguments(
+    given = arguments(
         __doc__,
         minutes=(60.0, "how long the visitors stay"),
         viewers=(20, "how many visitors there are"),
         run_seconds=(20.0, "training time of each run"),
         every=(5.0, "minutes between two lines of the table"),
+        port=(0, "of the page; any free one if not given"),
     )
-    with tempfile.TemporaryDirectory(prefix="soak-") as folder:
-        runs = Path(folder).resolve() / "runs"
-        with LivePage(runs, port=given.port) as page:
-            soak = Soak(runs, page)
-            soak.visit(given.minutes, given.viewers, given.run_seconds, given.every)
-            soak.left()
-            said = soak.verdicts(given.viewers)
+    with empty_page(port=given.port) as (page, _):
+        soak = Soak(page)
+        soak.visit(given.minutes, given.viewers, given.run_seconds, given.every)
+        soak.left()
+        said = soak.verdicts(given.viewers)
     verdict = "Every demand was met." if not said else "\n".join(f"- {sentence}" for sentence in said)
     table = markdown(HEAD, [astuple(sample) for sample in soak.samples])
     print(f"\n{table}\n\nThe last line is after everybody had left.\n\n{verdict}")

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import torch
 
-from tests.campaigns import cuda, damage, faults, kill
-from tests.campaigns._page import LivePage
-from tests.campaigns._table import Tally
+from tests.campaigns import cuda, damage, kill
+from tests.campaigns._page import empty_page
 from tests.campaigns.soak import Sample, Soak, verdicts
 from tests.markers import placed
-from tests.programs import markdown
+from tests.programs import Tally, markdown
 
 
 @pytest.mark.long
@@ -47,9 +44,9 @@ def test_a_soak_is_judged_by_memory_after_minute_ten_and_by_files(
 
 
 @pytest.mark.long
-def test_a_short_soak_is_understood_and_downloads(tmp_path: Path) -> None:
-    with LivePage(tmp_path / "runs") as page:
-        found = Soak(tmp_path / "runs", page)
+def test_a_short_soak_is_understood_and_downloads() -> None:
+    with empty_page() as (page, _):
+        found = Soak(page)
         found.visit(0.7, 4, 4.0, 0.1)
     assert found.errors == []
     assert {"start", "run", "retrieval", "objects"} <= set(found.asked)
@@ -79,10 +76,3 @@ def test_a_table_takes_the_place_between_its_markers() -> None:
     assert page == "a\n<!-- kill -->\n| x |\n| --- |\n| y |\n<!-- /kill -->\nb\n"
     with pytest.raises(ValueError, match="markers"):
         placed("a", "kill", "")
-
-
-@pytest.mark.parametrize("fault", faults.FAULTS, ids=lambda fault: fault.name)
-def test_the_text_of_a_fault_is_found_once_and_its_tests_are_there(fault: faults.Fault) -> None:
-    (path,) = faults.places(fault)
-    compile(faults.faulty(fault, (faults.ROOT / path).read_text(encoding="utf-8")), path, "exec")
-    assert fault.tests and set(fault.tests) <= set(faults.tracked("tests/*"))

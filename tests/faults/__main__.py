@@ -2,9 +2,9 @@
 
 python -m tests.faults [NAME ...] [--all] [-n PROCESSES]
 
-A fault is a patch. Before the patch stand a sentence on what is wrong and, after ``Caught by:``, the tests that catch
-it. The copy, in a temporary folder, has the changes that are not committed, of files that git knows. Every test that caught a fault
-must pass without it. The exit status is 1 if a fault is not caught, or if such a test fails without it.
+A fault is a patch, before which stand a sentence on what is wrong and, after ``Caught by:``, the tests that catch it.
+The copy is a clone in a temporary folder, with the changes that are not committed. A test that catches a fault must
+pass without it. The exit status is 1 if a fault is not caught, or if such a test fails without one.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.programs import command
+from tests.programs import arguments, command
 from trainers.cli.work import result, train_to_end
 from trainers.config import RunConfig, SceneChoice
 from trainers.image_text.models import MODELS
@@ -58,25 +58,25 @@ def save_folder(model: TinyClip, folder: Path, card: str) -> None:
 @command
 def main(argv: list[str]) -> None:
     """Train, fine-tune, write."""
-    flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
-    flags.add_argument("--out", type=Path, default=ASSETS, help="folder for tiny_clip and tiny_clip_mended")
-    flags.add_argument("--steps", type=int, default=900, help="of the first training")
-    flags.add_argument(
-        "--finetune-steps", type=int, default=FinetuningConfig().steps, help="of the fine-tuning; 0 leaves it out"
+    given = arguments(
+        __doc__,
+        argv,
+        out=(ASSETS, "folder for tiny_clip and tiny_clip_mended"),
+        steps=(900, "of the first training"),
+        finetune_steps=(FinetuningConfig().steps, "of the fine-tuning; 0 leaves it out"),
+        keep_base=(False, "fine-tune the tiny_clip that is there"),
+        seed=(0, "of weights and batches"),
+        scenes=(int, "train scenes; the drawn scenes' default if not given"),
+        threads=(int, "CPU threads of torch"),
     )
-    flags.add_argument("--keep-base", action="store_true", help="fine-tune the tiny_clip that is there")
-    flags.add_argument("--seed", type=int, default=0, help="of weights and batches")
-    flags.add_argument("--scenes", type=int, default=None, help="train scenes; the drawn scenes' default if not given")
-    flags.add_argument("--threads", type=int, default=None, help="CPU threads of torch")
-    arguments = flags.parse_args(argv)
-    base, finetuned = arguments.out / "tiny_clip", arguments.out / "tiny_clip_mended"
-    if not arguments.keep_base:
+    base, finetuned = given.out / "tiny_clip", given.out / "tiny_clip_mended"
+    if not given.keep_base:
         fresh = Choice(name="tiny_clip", parameters={"fresh": True})
-        config = _config(arguments, fresh, {"removed": False}, arguments.steps, 1e-3)
+        config = _config(given, fresh, {"removed": False}, given.steps, 1e-3)
         train(config, base, "Tiny CLIP", COMMAND)
-    if arguments.finetune_steps:
+    if given.finetune_steps:
         again = Choice(name="tiny_clip", parameters={"weights": str(base)})
-        config = _config(arguments, again, {}, arguments.finetune_steps, MODELS["tiny_clip"].learning_rate)
+        config = _config(given, again, {}, given.finetune_steps, MODELS["tiny_clip"].learning_rate)
         train(config, finetuned, "Tiny CLIP, fine-tuned", f"{COMMAND} --keep-base")
 
 
@@ -105,18 +105,16 @@ def _fewer_scenes(train: int | None) -> SceneChoice:
     return SceneChoice(source=f"drawn_scenes:train={train},val={train // 12},test={max(20, train // 6)}")
 
 
-def _config(
-    arguments: argparse.Namespace, model: Choice, recipe: dict[str, object], steps: int, rate: float
-) -> RunConfig:
+def _config(given: argparse.Namespace, model: Choice, recipe: dict[str, object], steps: int, rate: float) -> RunConfig:
     return FinetuningConfig(
-        scenes=_fewer_scenes(arguments.scenes),
+        scenes=_fewer_scenes(given.scenes),
         model=model,
         recipes=(recipe,),
         learning_rate=rate,
         steps=steps,
         snapshot_steps=max(1, steps // 5),  # no viewer
-        seed=arguments.seed,
-        threads=arguments.threads,
+        seed=given.seed,
+        threads=given.threads,
     )
 
 
