@@ -28,7 +28,7 @@ from trainers.errors import UserError
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[1]
 MISSED = "NOT CAUGHT"
-_HEADER = re.compile(r"(?P<sentence>.+)\nCaught by: (?P<tests>.+(?:\n {2,}.+)*)\n\ndiff --git ")
+_HEADER = re.compile(r"(?P<sentence>.+)\nCaught by: (?P<tests>.+)\n\ndiff --git ")
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - (.*))?$", re.MULTILINE)
 
 
