@@ -1,4 +1,4 @@
-"""What all tests share: a cache of their own, no analytics, no network."""
+"""What all tests share: a cache of their own, no analytics, no network, and trainers that start in milliseconds."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+from tests import zygote
 
 if TYPE_CHECKING:
     from tests.explorer.bench import Bench
@@ -32,6 +34,12 @@ def _cache_of_our_own() -> Iterator[None]:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setenv("RANKSCOPE_CACHE", folder)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _starts_of_our_own() -> None:
+    """Trainers and map processes are forked, see :mod:`tests.zygote`; ``zygote.cold()`` starts one as people do."""
+    zygote.install()
 
 
 @pytest.fixture
