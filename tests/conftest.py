@@ -37,9 +37,11 @@ def _cache_of_our_own() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _starts_of_our_own() -> None:
+def _starts_of_our_own() -> Iterator[None]:
     """Trainers and map processes are forked, see :mod:`tests.zygote`; ``zygote.cold()`` starts one as people do."""
     zygote.install()
+    yield
+    zygote.close()
 
 
 @pytest.fixture

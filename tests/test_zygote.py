@@ -22,7 +22,7 @@ import json, os, random, signal, subprocess, sys, threading, warnings
 import numpy, torch
 here = sys.modules["__main__"]
 streams = [sys.stdin, sys.stdout, sys.stderr]
-child = subprocess.Popen([sys.executable, "-m", "trainers.worker"], stderr=subprocess.DEVNULL)
+child = subprocess.Popen([sys.executable, "-m", "trainers.worker"], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 facts = {
     "words": [*sys.argv, here.__spec__.name, here.__name__],
     "environment": sorted(os.environ.items()),

@@ -61,11 +61,15 @@ class Zygote:
     Args:
         asked: a socket whose other end the zygote reads.
         environment: with which it imported.
+        process: the zygote, if it was started here.
     """
 
-    def __init__(self, asked: socket.socket, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, asked: socket.socket, environment: Mapping[str, str], process: subprocess.Popen[bytes] | None = None
+    ) -> None:
         self._asked = asked
         self._environment = environment
+        self._process = process
         self._lock = threading.Lock()
         self._libc = ctypes.CDLL(None)
 
@@ -91,6 +95,12 @@ class Zygote:
             raise RuntimeError("A zygote has ended; why, it has printed.")
         return int(struct.unpack("I", answer)[0])
 
+    def close(self) -> None:
+        """Let it end, and wait, so that its time is counted."""
+        self._asked.close()
+        if self._process is not None:
+            self._process.wait()
+
 
 _zygotes: dict[str, Zygote | None] = {}
 _making = threading.RLock()
@@ -100,6 +110,14 @@ def install() -> None:
     """Have this process start the modules of :data:`WARM` from zygotes, where the system can."""
     if sys.platform == "linux":
         subprocess.Popen._execute_child = _start  # type: ignore[attr-defined]
+
+
+def close() -> None:
+    """Start everything cold again, and end the zygotes."""
+    subprocess.Popen._execute_child = _start_cold  # type: ignore[attr-defined]
+    while _zygotes:
+        if (zygote := _zygotes.popitem()[1]) is not None:
+            zygote.close()
 
 
 @contextlib.contextmanager
@@ -155,9 +173,8 @@ def _new(name: str) -> Zygote:
     with there, cold():
         command = [sys.executable, "-m", __name__, name, str(there.fileno())]
         quiet: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
-        started = subprocess.Popen(command, env=environment, cwd=ROOT, pass_fds=(there.fileno(),), **quiet)
-    started.returncode = 0  # nobody waits for it: it ends when the socket does
-    return Zygote(here, environment)
+        process = subprocess.Popen(command, env=environment, cwd=ROOT, pass_fds=(there.fileno(),), **quiet)
+    return Zygote(here, environment, process)
 
 
 def _paths(environment: Mapping[str, str]) -> list[str]:
