@@ -22,6 +22,7 @@ MAY_BE_SKIPPED = ("needs a CUDA device", "shared/")
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ.setdefault("RANKSCOPE_LOOK_SECONDS", "0.02")  # whatever waits for another process looks that often
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # several test processes share the cores
 # Gradio takes the first free port of a hundred: of others in every test process, since two may find the same one free
 _WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))

@@ -21,6 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trainers.clocks import interval
 from trainers.training import parent_watch
 
 GRACE_SECONDS = 1.4  # from the end of the pipe to the end of the process, whatever it is doing: under two seconds
@@ -49,8 +50,9 @@ from trainers.training.interrupts import answer
 if TYPE_CHECKING:
     from trainers.training.trainer import Trainer
 
-LISTEN_SECONDS = 0.2  # between readings of the control table
-STATE_SECONDS = 0.5
+LISTEN_SECONDS = interval(0.2)  # between readings of the control table
+STATE_SECONDS = interval(0.5)
+PAUSE_SECONDS = interval(0.05)  # between these readings while the run is paused
 PREPARE = "--prepare"
 ENDINGS = {"finished": "finished", BETWEEN_SLICES: "waiting for its next slice"}
 
@@ -200,7 +202,6 @@ class Worker:
 
     def _others_end(self, group: Notices) -> None:
         """End as another process did, whose error is the run's; one that was killed told none."""
-        time.sleep(1.0)  # it may be telling why
         why = None
         with contextlib.suppress(RuntimeError):  # the launcher may have ended with it
             why = group.failure
@@ -240,7 +241,7 @@ class Worker:
             self.leave(BETWEEN_SLICES)
         while self._paused and not self._leave:
             self._tell(phase="paused", message="paused", force=self._state.phase != "paused")
-            time.sleep(0.05)
+            time.sleep(PAUSE_SECONDS)
             self._listen()
             if together and highest(Word.WAIT) == Word.LEAVE:  # lest the others wait in vain
                 self.leave("interrupted")

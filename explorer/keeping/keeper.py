@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from trainers.clocks import interval
 from trainers.errors import RunError, UserError
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.atomic_files import is_full, sweep
@@ -32,7 +33,7 @@ from trainers.runs.lock import RunLock
 from trainers.runs.records import PHASES
 from trainers.runs.regular import is_regular
 
-LOOK_SECONDS = 3.0
+LOOK_SECONDS = interval(3.0)
 TRAINING_SECONDS = 20.0
 """How often a run that trains is copied; one that has ended at the next look."""
 LAST_SECONDS = 8.0

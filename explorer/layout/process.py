@@ -19,10 +19,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from explorer.layout.environment import environment
+from trainers.clocks import interval
 from trainers.registry import importing
 from trainers.training import parent_watch
 
-IDLE_SECONDS = 0.2  # between two rounds when there was nothing to do
+IDLE_SECONDS = interval(0.2)  # between two rounds when there was nothing to do
 GRACE_SECONDS = 0.7  # for a frame that is being made when the process is told to end
 KILL_SECONDS = 1.2  # then it is killed from outside: compiled code holds the interpreter for seconds
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from explorer.layout.session import Session
 from explorer.layout.warm import Warmth
 from explorer.server.run import written
+from trainers.clocks import interval
 from trainers.errors import RunError
 from trainers.runs import RunFolder, list_runs
 
@@ -17,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 WATCH_SECONDS = 60.0  # a viewer renews its interest more often than that
 ACTIVE_SECONDS = 30.0  # a run that trains writes its state more often than that
-SCAN_SECONDS = 2.0
+SCAN_SECONDS = interval(2.0)
 PAUSE_AFTER_ERROR = 10.0
 
 

@@ -12,11 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from explorer.layout.environment import environment
+from trainers.clocks import interval
 from trainers.training.executor import APART, end, program_environment
 
 _log = logging.getLogger(__name__)
 
-BEAT_SECONDS = 0.2
+BEAT_SECONDS = interval(0.2)
 RENEW_SECONDS = 5.0  # a watched run is named to the process at most this often
 FORGET_SECONDS = 60.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0

@@ -16,6 +16,7 @@ from explorer.server.left_runs import course_of, goes_on, is_plan
 from explorer.server.plans import Plans, RunQueue
 from explorer.server.queue import Job, Wait, minutes_left
 from explorer.settings import Settings
+from trainers.clocks import interval
 from trainers.errors import RunError
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.damage import BusyError, reading
@@ -23,6 +24,7 @@ from trainers.runs.records import BETWEEN_SLICES, PHASES, RunState
 from trainers.training.executor import Device, Ended, ProcessExecutor
 
 _log = logging.getLogger(__name__)
+TICK_SECONDS = interval(0.5)
 WAITING = "waiting for its turn"
 STARTING = "starting the trainer"
 STOPPED = "stopped; it can be resumed"
@@ -41,7 +43,7 @@ class _Training:
 
 
 class Scheduler:
-    """The queue and the slots. :meth:`tick` does the work; :meth:`begin` calls it twice a second."""
+    """The queue and the slots. :meth:`tick` does the work; :meth:`begin` calls it every :data:`TICK_SECONDS`."""
 
     def __init__(self, settings: Settings, executor: ProcessExecutor, devices: tuple[str, ...] = ()) -> None:
         self._settings = settings
@@ -167,7 +169,7 @@ class Scheduler:
                 self.tick()
             except Exception:  # whatever it is, the next runs must get their turn
                 _log.exception("the queue could not be moved on; trying again")
-            self._wake.wait(0.5)
+            self._wake.wait(TICK_SECONDS)
             self._wake.clear()
 
     def _pick_up(self) -> None:
@@ -291,7 +293,7 @@ class Scheduler:
             with reading(run_id):
                 act()
         except RunError as error:
-            if self._said.get(run_id) != str(error):  # this is tried twice a second
+            if self._said.get(run_id) != str(error):  # this is tried at every tick
                 _log.warning("%s", error)
             self._said[run_id] = str(error)
 

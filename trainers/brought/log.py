@@ -17,7 +17,9 @@ import torch
 from torch import Tensor
 
 from trainers.brought.writer import BroughtRun
+from trainers.clocks import interval
 
+WRITE_SECONDS = interval(0.5)  # numbers of so long are written together
 WAITING = 1024
 """Numbers that wait to be written; of more the newest are kept, and of frames one."""
 T = TypeVar("T")
@@ -138,7 +140,7 @@ class LoggedRun:
             self._wake.wait()
             self._wake.clear()
             self._guarded(self._write)
-            self._wake.wait(0.5)  # numbers are written together
+            self._wake.wait(WRITE_SECONDS)
         self._guarded(self._write)
         if self._run is None and not self._numbers.empty():
             self._warn(ValueError("no embeddings were logged, and neither labels nor images say of how many images"))

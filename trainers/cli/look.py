@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from trainers.cli.flags import DEFAULT, runs_flag, shown
 from trainers.cli.output import Table, json_flag, print_json
 from trainers.cli.parser import RUN, RunNames, verb
+from trainers.clocks import interval
 from trainers.config import Config
 from trainers.errors import DiskFullError, UserError
 from trainers.kinds import kind_of
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from trainers.comparison import Cell
 
 
+OBEY_SECONDS = 0.5  # at most, until a trainer that was sent a message is what it asks for
+LOOK_SECONDS = interval(0.05)
 _COLUMNS = ("id", "made", "phase", "steps", "what", "numbers")
 
 
@@ -232,9 +235,10 @@ def send(arguments: argparse.Namespace) -> int:
     folder = RunFolder.open(arguments.runs, arguments.id)
     if not folder.is_alive():
         raise UserError(f"Run {folder.id} is not being trained (it is {folder.state().phase}).")
+    before, end = folder.state().phase, time.monotonic() + OBEY_SECONDS
     folder.send(arguments.message)
-    time.sleep(0.5)
-    phase = folder.state().phase
+    while (phase := folder.state().phase) == before and time.monotonic() < end:
+        time.sleep(LOOK_SECONDS)
     if arguments.json:
         print_json({"id": folder.id, "phase": phase})
     else:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from trainers.cli.output import print_json, training_line
+from trainers.clocks import interval
 from trainers.cluster.address import address
 from trainers.cluster.holding import has_record
 from trainers.distributed.launch import processes
@@ -22,7 +23,7 @@ from trainers.training.interrupts import answer
 if TYPE_CHECKING:
     from trainers.training.executor import Device, ProcessExecutor
 
-LOOK_SECONDS = 0.3  # between two looks at a run that other processes train
+LOOK_SECONDS = interval(0.3)  # between two looks at a run that other processes train
 
 
 def work(folder: RunFolder, *, new: bool = False, as_json: bool = False, quiet: bool = False) -> int:

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from trainers.clocks import interval
 from trainers.cluster.address import connected
 from trainers.cluster.holding import actor_of, cluster_with, forget, has_record, read_record, write_record
 from trainers.cluster.packing import APPENDED, WRITTEN, Seen, Update, packed
@@ -63,8 +64,8 @@ def write(folder: RunFolder, written: Update, *, afresh: bool = False) -> None:
     folder.db.set_state(written.state)
 
 
-LOOK_SECONDS = 1.0
-FULL_SECONDS = 5.0
+LOOK_SECONDS = interval(1.0)
+FULL_SECONDS = interval(5.0)
 """Between two looks while the disk here is full."""
 ATTEMPTS = 3
 """How often in a row an actor is asked for that dies before it has a run."""

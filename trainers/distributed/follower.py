@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trainers import plugins
+from trainers.clocks import interval
 from trainers.config import Config
 from trainers.devices.device import memory_ran_out
 from trainers.distributed.group import LeftError, Notices, highest, lost_another, shared_tensors
@@ -138,7 +139,7 @@ class _NoDatabase(Database):
         pass
 
 
-BEAT_SECONDS = 0.5
+BEAT_SECONDS = interval(0.5)
 LEAVE_SECONDS = 3.0  # from the first process's leaving to the end of one that waits for it in vain
 SAVE_SECONDS = 60.0  # from the launcher's end to that of its processes, which write a checkpoint together meanwhile
 
@@ -228,11 +229,9 @@ class Follower:
         """Tell why; nothing is wrong here if the first process left, or another failed, in the middle of a step."""
         try:
             if lost_another(error):
-                time.sleep(1.0)
+                return int(not self._board.leaves_soon())
             if self._board.has_left:
                 return 0
-            if lost_another(error):
-                return 1
             self._board.fail(self._sentence(error))
         except RuntimeError:  # nobody answers any more
             return 1

@@ -14,13 +14,15 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from trainers.clocks import interval
 from trainers.distributed.launch import Launch, launched
 from trainers.errors import RunError, UserError
 
 TIMEOUT_SECONDS = 180.0  # that one process waits for another within a step; set-up, pauses and scoring have no limit
 TIMEOUT = "RANKSCOPE_GROUP_TIMEOUT"
 """Environment variable with another number of seconds."""
-POLL_SECONDS = 0.05
+POLL_SECONDS = interval(0.05)
+TELL_SECONDS = 1.0  # from when others see that a process has ended to its notice why
 _LEFT, _FAILED = "left", "failed"
 
 
@@ -98,9 +100,14 @@ class Notices:
         """Leave a notice."""
         self._store.set(key, text)
 
-    def get(self, key: str) -> str | None:
-        """Return a notice; None: there is none yet."""
-        return self._store.get(key).decode() if self._store.check([key]) else None
+    def get(self, key: str, seconds: float = 0.0) -> str | None:
+        """Return a notice; None: there is none yet, nor has one come within so many seconds."""
+        end = time.monotonic() + seconds
+        while not self._store.check([key]):
+            if time.monotonic() >= end:
+                return None
+            time.sleep(POLL_SECONDS)
+        return self._store.get(key).decode()
 
     def wait(self, key: str, watch: Callable[[], None] = lambda: None) -> str:
         """Wait for a notice, calling ``watch`` meanwhile, which may raise.
@@ -145,14 +152,18 @@ class Notices:
         """Whether the first process has left."""
         return self.get(_LEFT) is not None
 
+    def leaves_soon(self) -> bool:
+        """Wait a little for the first process to leave, and return whether it has."""
+        return self.get(_LEFT, TELL_SECONDS) is not None
+
     def fail(self, error: str) -> None:
         """Tell why this process ends."""
         self.put(_FAILED, error)
 
     @property
     def failure(self) -> str | None:
-        """Why another process ended, if it told."""
-        return self.get(_FAILED)
+        """Why another process ended, if it tells within a little while."""
+        return self.get(_FAILED, TELL_SECONDS)
 
 
 _board: Notices | None = None

@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import ClassVar
 
+from trainers.clocks import interval
 from trainers.cluster.address import address
 from trainers.cluster.executor import ClusterExecutor
 from trainers.errors import RunError
@@ -18,7 +19,7 @@ from trainers.runs import RunFolder
 from trainers.runs.records import RunState
 from trainers.training.executor import Executor, ProcessExecutor, local_devices
 
-LOOK_SECONDS = 0.2  # between two looks at the runs that train
+LOOK_SECONDS = interval(0.2)  # between two looks at the runs that train
 
 
 class PlanRunner:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from trainers.clocks import interval
 from trainers.devices.space import public
 from trainers.errors import RunError, brief
 from trainers.kinds import arm_titles, kind_of
@@ -18,7 +19,7 @@ from trainers.runs import RunFolder
 from trainers.runs.records import STAGE
 from trainers.trackers import TRACKERS, Tracked, Tracker, check_there
 
-LOOK_SECONDS = 0.5
+LOOK_SECONDS = interval(0.5)
 MAP_SECONDS = 60.0
 """Between two maps that are drawn while a run trains; the last one comes at its end."""
 WAIT_SECONDS = 20.0

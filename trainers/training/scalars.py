@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from trainers.clocks import interval
 from trainers.runs import RunFolder
 from trainers.runs.records import Scalar
 
-WRITE_SECONDS = 0.5
+WRITE_SECONDS = interval(0.5)
 _SINGLE = 7  # windows have one step up to step 2 ** 7; from then on each doubling of the step has half as many windows
 _POINTS = 500  # a longest window is about the planned steps over this; with the short ones before, about 1,000 in all
 

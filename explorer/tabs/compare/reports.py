@@ -18,6 +18,7 @@ from explorer.server.states import Json, created, is_mine, position, state_json,
 from explorer.server.titles import run_title, summary
 from explorer.server.visitors import NOBODY, Caller
 from explorer.tabs.compare.curves import Curves
+from trainers.clocks import interval
 from trainers.data.lru_cache import Cache
 from trainers.errors import RunError, UserError
 from trainers.kinds import kind_of
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 KEPT = 32
 """Plans whose reports are kept."""
-LOOK_SECONDS = 1.0
+LOOK_SECONDS = interval(1.0)
 """Between two looks at the runs of a plan, however many viewers ask."""
 CURVE_SECONDS = 10.0
 """Between two drawings of the curves of runs that train."""

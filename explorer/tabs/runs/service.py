@@ -11,12 +11,13 @@ from explorer.page.tab import Shared
 from explorer.server.states import Json
 from explorer.server.visitors import Caller
 from explorer.tabs.runs.run_list import one_run, runs, runs_csv
+from trainers.clocks import interval
 from trainers.errors import RunError, UserError
 from trainers.runs import RunFolder
 from trainers.runs.database import written
 from trainers.runs.label import Label
 
-LOOK_SECONDS = 1.0
+LOOK_SECONDS = interval(1.0)
 """Between two looks at the folders, however many viewers ask."""
 
 
