@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.shared import tool
+from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[1]
 
@@ -42,7 +43,7 @@ def ask(program: str, url: str, home: Path, orders: object, *more: str, **also: 
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=PATIENCE,
     )
     assert made.stderr == "" and made.returncode == 0, made.stderr
     return json.loads(made.stdout)

@@ -21,6 +21,7 @@ BEAT_SECONDS = interval(0.2)
 RENEW_SECONDS = 5.0  # a watched run is named to the process at most this often
 FORGET_SECONDS = 60.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+END_SECONDS = 2.0  # for a process that was told to end
 SETTLED_SECONDS = 60.0  # a process that lived this long started successfully
 
 
@@ -136,4 +137,4 @@ class LayoutSupervisor:
 
     def _end(self) -> None:
         if self._process is not None:
-            end(self._process, 2)
+            end(self._process, END_SECONDS)

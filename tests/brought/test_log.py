@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 import warnings
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.waiting import wait
 from trainers.brought.log import log_run
 from trainers.errors import DataError
 from trainers.metrics import evaluate
@@ -26,13 +26,6 @@ def embeddings(step: int) -> torch.Tensor:
     return torch.nn.functional.one_hot(torch.arange(COUNT) % 8).float() + torch.randn(COUNT, 8, generator=made)
 
 
-def wait_for(what, seconds: float = 30.0) -> None:
-    end = time.monotonic() + seconds
-    while not what() and time.monotonic() < end:
-        time.sleep(0.05)
-    assert what()
-
-
 def test_a_loop_is_a_run_while_it_goes_on_and_when_it_has_ended(tmp_path: Path) -> None:
     images = [torch.rand(3, 16, 16) for _ in range(COUNT)]
     run = log_run("triplet on my birds", runs=tmp_path, images=images, labels=LABELS)
@@ -41,7 +34,7 @@ def test_a_loop_is_a_run_while_it_goes_on_and_when_it_has_ended(tmp_path: Path) 
     for step in range(3):
         run.log(step, loss=1.0 / (step + 1), lr=0.1)
         run.frame(step, embeddings(step))
-        wait_for(lambda step=step: len(folder.snapshots()) == step + 1)
+        wait(lambda step=step: len(folder.snapshots()) == step + 1)
     run.finish()
     expected = evaluate(embeddings(2), torch.tensor([[i % 8, i % 4] for i in range(COUNT)]), metrics=["R_at_1", "HAP"])
     newest = folder.newest("loss", "logged/lr", "R_at_1", "test/R_at_1", "test/HAP")
@@ -108,7 +101,7 @@ def test_a_frame_that_fails_costs_no_numbers_whatever_they_are_called(tmp_path: 
         run.log(1, **{"loss": 0.5, "step": 3})
         run.log(step=2, loss=0.25)
         run.frame(2, embeddings(2) * torch.nan)
-        wait_for(lambda: list_runs(tmp_path) and len(list_runs(tmp_path)[0].scalars()) == 3, 10)
+        wait(lambda: list_runs(tmp_path) and len(list_runs(tmp_path)[0].scalars()) == 3)
         run.log(loss=0.125)
         run.finish()
     rows = [(row.key, row.step, row.value) for row in list_runs(tmp_path)[0].scalars()]

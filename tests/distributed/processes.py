@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+from tests.waiting import PATIENCE
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -49,7 +51,9 @@ def started(world: int, command: Sequence[str], told: Mapping[str, str]) -> Iter
             process.wait()
 
 
-def run(world: int, *command: str, told: Mapping[str, str] = MappingProxyType({}), seconds: float = 120) -> list[str]:
+def run(
+    world: int, *command: str, told: Mapping[str, str] = MappingProxyType({}), seconds: float = PATIENCE
+) -> list[str]:
     """What the processes print; all must succeed."""
     with started(world, command, told) as processes:
         outputs = [process.communicate(timeout=seconds)[0] for process in processes]

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,9 +20,10 @@ from explorer.settings import Settings
 from tests.distributed.processes import ROOT
 from tests.distributed.test_group import workers
 from tests.tiny import tiny_config, write_images
-from tests.waiting import wait
+from tests.waiting import PATIENCE, wait
 from trainers.config import RunConfig
 from trainers.devices.device import CPU_PROCESSES
+from trainers.distributed.follower import SAVE_SECONDS
 from trainers.errors import ParameterError
 from trainers.kinds import KINDS
 from trainers.runs import RunFolder, list_runs
@@ -134,7 +134,7 @@ def test_nothing_is_left_of_a_run_that_ends(images: Path, page: Page, how: str) 
     if how == "take out":  # before it has begun
         wait(lambda: len(workers(folder)) == 2)
         assert page.scheduler.take_out(folder.id)
-        wait(lambda: not workers(folder), 5)
+        wait(lambda: not workers(folder))
         assert folder.state().phase == "stopped"
         return
     wait(lambda: folder.state().step > 5)
@@ -148,7 +148,7 @@ def test_nothing_is_left_of_a_run_that_ends(images: Path, page: Page, how: str) 
         page.scheduler.close()
     else:
         page.runs.stop(folder.id, "")
-    wait(lambda: not workers(folder), 15)
+    wait(lambda: not workers(folder), SAVE_SECONDS - 10)
     assert folder.state().phase == ("interrupted" if how == "close" else "stopped") and folder.has_checkpoint
 
 
@@ -175,21 +175,20 @@ def test_the_command_leaves_nothing_behind(tmp_path: Path, images: Path, how: si
         wait(lambda: any(folder.state().step > 3 for folder in list_runs(tmp_path / "runs")))
         (folder,) = list_runs(tmp_path / "runs")
         process.send_signal(how)
-        process.communicate(timeout=30)
-    wait(lambda: not workers(folder), 15)
+        process.communicate(timeout=PATIENCE)
+    wait(lambda: not workers(folder), SAVE_SECONDS - 10)
     assert folder.state().phase == "interrupted" and folder.has_checkpoint
 
 
 @pytest.mark.long
 def test_a_run_is_resumed_with_another_number(tmp_path: Path, images: Path) -> None:
     folder = RunFolder.create(tmp_path / "runs", config(images, processes=1, steps=LONG))
-    Worker(folder).run(seconds=1)
+    before = Worker(folder).run(seconds=1).step
     resume = [*COMMAND, "resume", folder.id, "--runs", str(tmp_path / "runs"), "--processes", "2"]
     with subprocess.Popen(resume, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        wait(lambda: len(workers(folder)) == 2 and folder.state().phase == "running")
-        time.sleep(1)
+        wait(lambda: len(workers(folder)) == 2 and folder.state().step > before)
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=30)
+        process.communicate(timeout=PATIENCE)
     assert folder.processes == 2 and not [
         worker for worker in workers(folder) if worker.status() != psutil.STATUS_ZOMBIE
     ]

@@ -17,7 +17,8 @@ import pytest
 from tests.distributed.failing import MEMORY, REFUSED, STEP
 from tests.distributed.processes import ROOT, started
 from tests.tiny import tiny_config, write_images
-from tests.waiting import wait
+from tests.waiting import PATIENCE, wait
+from trainers.distributed.follower import SAVE_SECONDS
 from trainers.runs import RunFolder
 from trainers.worker import Worker
 
@@ -84,8 +85,8 @@ def test_all_leave_and_the_run_goes_on_in_one_process(tmp_path: Path, how: str) 
         ranks = workers(folder)
         assert len(ranks) == 2
         ENDS[how](launcher, ranks, folder)
-        wait(lambda: not workers(folder) and not folder.is_alive(), 15)
-        launcher.wait(15)
+        wait(lambda: not workers(folder) and not folder.is_alive(), SAVE_SECONDS - 10, "before they give up waiting")
+        launcher.wait(PATIENCE)
     checkpoint = folder.read_checkpoint()
     assert folder.state().phase == ("stopped" if how == "stopped" else "interrupted") and checkpoint is not None
     resumed = RunFolder.open(folder.path.parent, folder.id)
@@ -106,7 +107,7 @@ def test_a_pause_outlasts_the_time_limit_of_the_group(tmp_path: Path, monkeypatc
         folder.send("resume")
         wait(lambda: folder.state().step > before)
         folder.send("stop")
-        launcher.wait(15)
+        launcher.wait(PATIENCE)
     assert folder.state().phase == "stopped"
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 from explorer.server.runs import Runs
 from explorer.server.scheduler import Scheduler
 from explorer.settings import Settings
+from tests.waiting import wait
 from trainers.training.executor import ProcessExecutor
 
 STAND_IN = Path(__file__).with_name("stand_in.py")
@@ -33,15 +33,8 @@ class Bench:
     def phase(self, run_id: str) -> str:
         return self.runs.status(run_id)["phase"]
 
-    def until(self, run_id: str, *phases: str, ticking: bool = True) -> str:
-        return self.wait(lambda: self.phase(run_id) in phases, lambda: f"{run_id} is {self.phase(run_id)}", ticking)
+    def until(self, run_id: str, *phases: str, ticking: bool = True) -> None:
+        self.wait(lambda: self.phase(run_id) in phases, lambda: f"{run_id} is {self.phase(run_id)}", ticking)
 
-    def wait(self, done: Callable[[], bool], words: Callable[[], str] = str, ticking: bool = True) -> str:
-        end = time.monotonic() + 60
-        while time.monotonic() < end:
-            if ticking:
-                self.scheduler.tick()
-            if done():
-                return words()
-            time.sleep(0.03)
-        raise AssertionError(f"not within 60 s: {words()}")
+    def wait(self, done: Callable[[], bool], words: Callable[[], str] = str, ticking: bool = True) -> None:
+        wait(done, words=words, meanwhile=self.scheduler.tick if ticking else str)

@@ -17,6 +17,7 @@ import pytest
 from explorer.explorer import Explorer
 from explorer.settings import Settings
 from tests.explorer.bench import STAND_IN
+from tests.waiting import PATIENCE
 from trainers.training.executor import ProcessExecutor
 
 PREFIX = "/gradio_api/rankscope"
@@ -58,7 +59,7 @@ def served(root: Path, **settings: Any) -> Iterator[Served]:
         made.blocks.queue(default_concurrency_limit=8, max_size=64)
         made.blocks.launch(prevent_thread_lock=True, quiet=True, server_name="127.0.0.1", **made.launch_options)
         url = made.blocks.local_url.rstrip("/")
-        with httpx.Client(base_url=url, timeout=60) as client:
+        with httpx.Client(base_url=url, timeout=PATIENCE) as client:
             yield Served(made, client, url)
     finally:
         made.close()  # a page for strangers changes what the whole process may open

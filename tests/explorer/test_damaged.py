@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from tests.explorer.bench import STAND_IN
 from tests.explorer.page import Page
 from tests.layout.worlds import Always
 from tests.synthetic import make_run
+from tests.waiting import wait
 from trainers.cli.main import main
 from trainers.errors import RunError
 from trainers.kinds.metric_learning.config import MetricLearningConfig
@@ -152,11 +152,11 @@ def test_the_queue_goes_on_when_waiting_runs_are_damaged(tmp_path: Path, caplog:
     assert scheduler.waiting() == len(ids) + 1
     for name, run in ids.items():
         DAMAGES[name](root / run)
-    end = time.monotonic() + 120
-    while any(scheduler.is_busy(run) for run in (good.id, *ids.values())):
-        scheduler.tick()
-        assert time.monotonic() < end, [name for name, run in ids.items() if scheduler.is_busy(run)]
-        time.sleep(0.02)
+    wait(
+        lambda: not any(scheduler.is_busy(run) for run in (good.id, *ids.values())),
+        words=lambda: repr([name for name, run in ids.items() if scheduler.is_busy(run)]),
+        meanwhile=scheduler.tick,
+    )
     scheduler.close()
     assert good.state().phase == "finished"
     assert all(ids[name] in caplog.text for name in TOLD)

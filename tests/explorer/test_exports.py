@@ -214,7 +214,7 @@ def test_nothing_is_left_in_the_temporary_folder(root: Path, tmp_path: Path, mon
     page.library.close()
     del page
     # a thread of the client may still hold the last answer
-    wait(lambda: gc.collect() >= 0 and not any(spare.iterdir()), 20, "nothing is left")
+    wait(lambda: gc.collect() >= 0 and not any(spare.iterdir()), words="nothing is left")
 
 
 @pytest.mark.parametrize("kind", ["replay.html", "curves.html"])

@@ -45,8 +45,8 @@ def resting(root: Path) -> RunFolder:
 def test_a_run_that_nobody_watches_any_more_is_closed_by_itself(root: Path) -> None:
     folder, small = resting(root), library(root, sweep=0.05, watched=0.5)
     assert small.watch(folder.id).folder.state().phase and held(folder)
-    wait(lambda: not held(folder), 60, "its files are closed")
-    wait(lambda: not timers(), 60, "the timer that closed them is gone too")
+    wait(lambda: not held(folder), words="its files are closed")
+    wait(lambda: not timers(), words="the timer that closed them is gone too")
     assert small.watch(folder.id).folder.snapshots()
     small.close()
 
@@ -54,9 +54,9 @@ def test_a_run_that_nobody_watches_any_more_is_closed_by_itself(root: Path) -> N
 def test_what_opens_a_run_after_the_last_sweep_is_swept_too(root: Path) -> None:
     folder, small = resting(root), library(root, sweep=0.05)
     run = small.get(folder.id)  # as an answer does that then waits for its turn
-    wait(lambda: not timers(), 60, "the sweep that began with it has ended")
+    wait(lambda: not timers(), words="the sweep that began with it has ended")
     run.folder.state()
-    wait(lambda: not held(folder) and not timers(), 60, "its files are closed")
+    wait(lambda: not held(folder) and not timers(), words="its files are closed")
 
 
 def test_a_run_that_is_watched_stays_open(root: Path) -> None:
@@ -196,7 +196,7 @@ def test_answers_that_nobody_reads_are_few(tmp_path: Path, monkeypatch: pytest.M
             name = "mine" if each < 10 else f"visit {each}"
             asked = {"data": [], "fn_index": listing(page), "session_hash": name, "trigger_id": None}
             assert page.post(JOIN, asked).status_code == 200
-            wait(lambda: not queue.event_ids_to_events, 30, "it is answered")
+            wait(lambda: not queue.event_ids_to_events, words="it is answered")
             assert each != 9 or queue.pending_messages_per_session["mine"].qsize() == 9
         assert sum(kept.qsize() for kept in queue.pending_messages_per_session.values()) < 40
         assert set(queue.pending_event_ids_session) == set(queue.pending_messages_per_session)

@@ -27,6 +27,7 @@ from explorer.server.visitors import LOGIN, Caller, digest, owner_of, owns
 from explorer.settings import Limits
 from tests.explorer.served_page import GRADIO_WARNINGS, PREFIX, Served, served
 from tests.made_up_plan import make_plan, sweep
+from tests.waiting import PATIENCE
 from trainers.publishing import upload as pushing
 from trainers.publishing.upload import PushTarget
 
@@ -165,7 +166,7 @@ def test_a_visitor_pushes_with_their_own_token_and_never_with_that_of_the_server
 def pushed(page: Served, asked: dict[str, object], **headers: str) -> dict[str, Any]:
     """The job of a push, once it has ended."""
     job = page.post(f"{PREFIX}/hub/push", asked, **headers).json()["job"]
-    page.explorer.hub.jobs.get(job).done.wait(30)
+    page.explorer.hub.jobs.get(job).done.wait(PATIENCE)
     return dict(page.client.get(f"{PREFIX}/hub/job/{job}").json())
 
 

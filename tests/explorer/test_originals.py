@@ -127,7 +127,7 @@ def test_the_images_of_a_gallery_and_of_a_preview_open(page: Served, images: Pat
     gallery = {"name": "test"}
     assert asked(page, run, 0, gallery=gallery)["status"] == 404  # it is not open
     page.post(f"{PREFIX}/retrieval/open", {"run": run, "gallery": gallery})
-    wait(lambda: asked(page, run, 0, gallery=gallery)["status"] == 200, 60)
+    wait(lambda: asked(page, run, 0, gallery=gallery)["status"] == 200)
     assert asked(page, run, 10**8, gallery=gallery)["status"] == 404
     reply = asked(page, run, 0, gallery=gallery)
     assert reply["status"] == 200, reply

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -33,6 +32,7 @@ from tests.data.bombs import BOMBS
 from tests.data.world import encode, write_tree
 from tests.explorer.page import error
 from tests.explorer.served_page import GRADIO_WARNINGS, PREFIX, Served, served
+from tests.waiting import wait
 from trainers.data import access
 from trainers.data.decode import header, square
 from trainers.errors import DataError
@@ -158,10 +158,7 @@ def test_behind_a_spaces_proxy_visitors_are_told_apart(tmp_path: Path) -> None:
 
 def stop(page: Served, started: httpx.Response, token: str) -> None:
     run = started.json()["data"][0]
-    end = time.monotonic() + 60
-    while page.explorer.scheduler.is_busy(run) and time.monotonic() < end:
-        page.run("stop_run", run, token)
-        time.sleep(0.05)
+    wait(lambda: not page.explorer.scheduler.is_busy(run), meanwhile=lambda: page.run("stop_run", run, token))
 
 
 ONE, OTHER = "8.8.8.8", "8.8.4.4"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import time
 from pathlib import Path
 
 import pytest
@@ -175,7 +174,9 @@ def test_a_detached_trainer_outlives_the_program_and_keeps_its_slot(bench):
     first, second = (b.runs.start(MetricLearningConfig(), "") for _ in range(2))
     b.until(first, "running")
     b.scheduler.close()
-    time.sleep(0.2)
+    folder = RunFolder.open(b.settings.runs, first)
+    step = folder.state().step
+    b.wait(lambda: folder.state().step > step, ticking=False)
     assert b.phase(first) == "running"
     b.open()
     b.scheduler.tick()

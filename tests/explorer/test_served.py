@@ -66,7 +66,7 @@ def client(explorer: Explorer) -> Client:
 
 
 def until(client: Client, run_id: str, phase: str) -> dict:
-    wait(lambda: client.predict(run_id, api_name="/run_status")["phase"] == phase, 60)
+    wait(lambda: client.predict(run_id, api_name="/run_status")["phase"] == phase)
     return client.predict(run_id, api_name="/run_status")
 
 

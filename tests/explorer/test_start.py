@@ -20,7 +20,7 @@ import pytest
 from explorer.server.listening import free_port, given_address
 from explorer.server.proxies import ask_itself_directly, read_socks, without_proxies
 from explorer.server.scratch import have_scratch
-from tests.waiting import wait
+from tests.waiting import PATIENCE, wait
 from trainers.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -98,11 +98,11 @@ def test_it_starts_whatever_the_environment_says(
         address = re.search(r"http://\S+:[1-9]\d+", log.read_text())
         assert address, log.read_text()
         with httpx.Client(trust_env=False) as client:
-            assert client.get(address[0], timeout=60).status_code == 200
+            assert client.get(address[0], timeout=PATIENCE).status_code == 200
             assert client.get(f"{address[0]}/gradio_api/rankscope/start").status_code == 200
     finally:
         started.terminate()
-        started.wait(30)
+        started.wait(PATIENCE)
     assert "Traceback" not in log.read_text()
 
 
@@ -138,7 +138,7 @@ def test_what_cannot_be_is_one_sentence(tmp_path: Path, taken: str, given: tuple
         env=environment(tmp_path, more),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert ran.returncode == 1
     assert ran.stderr.startswith(REFUSED[given].replace("TAKEN", taken)), ran.stderr

@@ -17,7 +17,7 @@ from explorer.layout.environment import environment
 from explorer.layout.process import main
 from explorer.layout.supervisor import LayoutSupervisor
 from tests.layout.worlds import extend, make_run
-from tests.waiting import wait
+from tests.waiting import PATIENCE, wait
 
 
 def _spawn(root: Path) -> subprocess.Popen[bytes]:
@@ -44,20 +44,20 @@ def test_it_ends_when_its_parent_is_gone(root: Path, after: float) -> None:
     time.sleep(after)
     assert process.poll() is None
     process.stdin.close()
-    assert process.wait(timeout=60) in (0, -signal.SIGKILL)
+    assert process.wait(PATIENCE) in (0, -signal.SIGKILL)
 
 
 def test_it_survives_kill_and_never_shows_less(root: Path, supervisor: LayoutSupervisor) -> None:
     watched, training = make_run(root, 3), make_run(root, 1, phase="running")
     supervisor.start()
     supervisor.watch(watched.id)
-    wait(lambda: watched.frames() == [0, 1, 2] and training.frames() == [0], 60)
+    wait(lambda: watched.frames() == [0, 1, 2] and training.frames() == [0])
     first = supervisor.pid
     assert first is not None
     os.kill(first, signal.SIGKILL)
-    wait(lambda: supervisor.pid not in (None, first), 60)
+    wait(lambda: supervisor.pid not in (None, first))
     extend(training, 1, 2)
-    wait(lambda: training.frames() == [0, 1], 60)
+    wait(lambda: training.frames() == [0, 1])
     last = supervisor.pid
     supervisor.stop()
     assert supervisor.pid is None and last is not None
@@ -70,20 +70,23 @@ def test_it_starts_when_it_is_needed(root: Path, by: str) -> None:
     trains: list[str] = []
     supervisor = LayoutSupervisor(root, lambda: bool(trains))
     supervisor.start()
-    time.sleep(0.5)
+    time.sleep(5 * supervisor_module.BEAT_SECONDS)
     assert supervisor.pid is None
     if by == "training":
         trains.append("one")
     else:
         supervisor.watch("0" * 26)
-    wait(lambda: supervisor.pid is not None, 60)
+    wait(lambda: supervisor.pid is not None)
     supervisor.stop()
     assert supervisor.pid is None
 
 
-def test_a_process_that_hangs_is_ended_all_the_same(supervisor: LayoutSupervisor) -> None:
+def test_a_process_that_hangs_is_ended_all_the_same(
+    supervisor: LayoutSupervisor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervisor_module, "END_SECONDS", 0.1)
     supervisor.start()
-    wait(lambda: supervisor.pid is not None, 60)
+    wait(lambda: supervisor.pid is not None)
     assert supervisor.pid is not None
     os.kill(supervisor.pid, signal.SIGSTOP)
     supervisor.stop()

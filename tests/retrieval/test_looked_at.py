@@ -128,15 +128,15 @@ def test_what_cannot_be_looked_at_is_said(run: RunFolder, tmp_path: Path) -> Non
     assert all("checkpoint" in str(arm.error) and arm.falls is None for arm in maps.arms)
 
 
-def test_the_default_encoder_is_done_within_ten_seconds() -> None:
-    """On two cores, two losses."""
+def test_the_default_encoder_takes_ten_seconds_of_a_processor_at_most() -> None:
+    """For two losses."""
     usual = MetricLearningConfig()
     side = usual.data.image_size or 64
     network = unloaded(usual.encoder, channels=3, side=side, dim=usual.dim).eval()
     about = {"run": "", "arm": 0, "step": 0, "digest": "", "channels": 3, "side": side}
     encoder = ImageEncoder(**about, network=network, device=torch.device("cpu"))  # type: ignore[arg-type]
     image = torch.randint(0, 256, (3, side, side), dtype=torch.uint8)
-    begun = time.perf_counter()
+    begun = time.process_time()
     for _ in range(2):
         occlude(encoder, image, encoder.embed(image[None]), colour=torch.tensor([9, 9, 9], dtype=torch.uint8), grid=14)
-    assert time.perf_counter() - begun < 10
+    assert time.process_time() - begun < 10

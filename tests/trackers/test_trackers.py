@@ -20,6 +20,7 @@ from tests.examples import ROOT
 from tests.synthetic import make_run
 from tests.tiny import tiny_config, write_images
 from tests.trackers.wandb_file import records
+from tests.waiting import PATIENCE
 from trainers import trackers
 from trainers.cli.output import print_json
 from trainers.config import TRACKERS
@@ -185,7 +186,7 @@ class NeverBegins(Fails):
 def use(tracker: type[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trackers, "TRACKERS", {"wandb": tracker})
     monkeypatch.setattr(mirror, "TRACKERS", {"wandb": tracker})
-    monkeypatch.setattr(mirror, "WAIT_SECONDS", 0.5)
+    monkeypatch.setattr(mirror, "WAIT_SECONDS", 0.5 if tracker.hangs else PATIENCE)
     monkeypatch.setattr(tracker, "made", [])
 
 
@@ -218,22 +219,24 @@ def test_its_failure_stops_no_run_and_is_a_line_in_the_log(
 def test_results_are_printed_while_trackio_hangs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ended, before = threading.Event(), set(threading.enumerate())
+    begun, ended, before = threading.Event(), threading.Event(), set(threading.enumerate())
 
     def hang(**_: object) -> None:
         print("begun")
+        begun.set()
         ended.wait(60)
 
     monkeypatch.syspath_prepend(ROOT / "tests" / "trackers" / "stand_in")
     monkeypatch.setattr("trackio.init", hang)
-    monkeypatch.setattr(mirror, "WAIT_SECONDS", 3)
+    monkeypatch.setattr(mirror, "WAIT_SECONDS", 0.5)
     folder = RunFolder.create(tmp_path / "runs", tiny_config(write_images(tmp_path / "images"), track="trackio"))
     assert Worker(folder).run().phase == "finished"
     print_json({"id": folder.id})
+    assert begun.wait(PATIENCE)
     said = capsys.readouterr()
     ended.set()
     for thread in set(threading.enumerate()) - before:
-        thread.join(30)
+        thread.join(PATIENCE)
     assert said.out == f'{{"id": "{folder.id}"}}\n' and "begun" in said.err
 
 

@@ -6,6 +6,7 @@ It is killed at every kind of moment by tests/campaigns/kill.py.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import shutil
 import signal
@@ -21,7 +22,7 @@ import torch
 from tests.tiny import tiny_config, trained, write_images
 from tests.training.conftest import Trainers
 from tests.training.test_store import frame
-from tests.waiting import wait
+from tests.waiting import PATIENCE, wait
 from trainers.cli.main import main
 from trainers.config import RunConfig
 from trainers.runs import RunFolder, new_id
@@ -37,7 +38,7 @@ def test_it_ends_with_a_checkpoint_when_its_parent_is_gone(tmp_path: Path, image
     wait(lambda: folder.state().step > 5)
     assert child.stdin is not None
     child.stdin.close()
-    child.wait(60)
+    child.wait(PATIENCE)
     state, checkpoint = folder.state(), folder.read_checkpoint()
     assert state.phase == "interrupted" and checkpoint is not None
     assert checkpoint[1]["step"] == state.step > 5
@@ -50,18 +51,19 @@ def test_pause_resume_and_stop(tmp_path: Path, images: Path, trainers: Trainers)
     folder.send("pause")
     wait(lambda: folder.state().phase == "paused")
     step = folder.state().step
-    time.sleep(0.6)
+    folder.send("pause")
+    wait(lambda: (folder.path / "log.txt").read_text().count("command: pause") == 2)
     assert folder.state().step == step
     folder.send("resume")
     wait(lambda: folder.state().step > step)
     folder.send("stop")
-    assert child.wait(60) == 0
+    assert child.wait(PATIENCE) == 0
     assert folder.state().phase == "stopped" and folder.read_checkpoint() is not None
 
 
 def test_a_failure_ends_as_a_sentence(tmp_path: Path, images: Path, trainers: Trainers) -> None:
     folder = RunFolder.create(tmp_path, tiny_config(images, sampler="two_super_classes"))
-    assert trainers.start(folder).wait(60) == 1
+    assert trainers.start(folder).wait(PATIENCE) == 1
     state = folder.state()
     assert state.phase == "failed" and state.error is not None and "coarser level" in state.error
 
@@ -99,7 +101,7 @@ def test_a_full_disk_is_said_and_the_run_goes_on_once_there_is_room(
         while True:
             file.write(bytes(65536))
             file.flush()
-    child.wait(60)
+    child.wait(PATIENCE)
     state = folder.state()
     assert state.phase == "failed" and state.error is not None and "disk is full" in state.error
     filler.unlink()
@@ -116,12 +118,12 @@ def test_no_seconds_set_up_and_take_no_step(tmp_path: Path, images: Path) -> Non
     assert len(told) == 1 and told[0] > 0
 
 
-def test_the_clock_starts_when_it_is_ready(tmp_path: Path, images: Path) -> None:
+def test_the_clock_starts_when_it_is_ready(tmp_path: Path, images: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = RunFolder.create(tmp_path, tiny_config(images, steps=LONG))
-    ready: list[float] = []
-    state = Worker(folder).run(1.0, lambda _seconds: (time.sleep(1.2), ready.append(time.monotonic()))[0])
+    now, late = time.monotonic, [0.0]
+    monkeypatch.setattr("trainers.worker.time.monotonic", lambda: now() + late[0])
+    state = Worker(folder).run(1.0, lambda _seconds: late.__setitem__(0, 1000.0))  # it takes that long to be ready
     assert state.phase == BETWEEN_SLICES == folder.state().phase and state.step > 0
-    assert time.monotonic() - ready[0] < 3  # a step or a snapshot may be under way when the time is up
 
 
 def test_slices_come_to_the_weights_of_one_go(tmp_path: Path, images: Path) -> None:
@@ -130,8 +132,7 @@ def test_slices_come_to_the_weights_of_one_go(tmp_path: Path, images: Path) -> N
     folder = RunFolder.create(tmp_path / "sliced", config)
     phases = []
     while not phases or phases[-1] == BETWEEN_SLICES:
-        phases.append(Worker(RunFolder.open(folder.path.parent, folder.id)).run(0.4 if phases else 0).phase)
-        assert len(phases) < 60
+        phases.append(Worker(RunFolder.open(folder.path.parent, folder.id)).run(0.4 * len(phases)).phase)
     sliced = folder.read_checkpoint()
     assert phases[-1] == "finished" and len(phases) > 2
     assert whole is not None and sliced is not None and whole[0].keys() == sliced[0].keys()
@@ -140,9 +141,8 @@ def test_slices_come_to_the_weights_of_one_go(tmp_path: Path, images: Path) -> N
 
 def test_a_paused_slice_gives_its_device_back(tmp_path: Path, images: Path) -> None:
     folder = RunFolder.create(tmp_path, tiny_config(images, steps=LONG))
-    started = time.monotonic()
-    state = Worker(folder).run(60, lambda _seconds: folder.send("pause"))
-    assert state.phase == "stopped" and time.monotonic() - started < 50
+    state = Worker(folder).run(math.inf, lambda _seconds: folder.send("pause"))
+    assert state.phase == "stopped"
 
 
 @pytest.fixture(scope="module")
@@ -170,7 +170,7 @@ def test_resuming_a_finished_run_says_so_and_changes_nothing(
     assert main(["resume", folder.id, "--runs", str(tmp_path)]) == 0
     said = capsys.readouterr().out
     assert "is finished; there is nothing to resume" in said and "whole test set, 36 images" in said
-    assert trainers.start(folder).wait(60) == 0
+    assert trainers.start(folder).wait(PATIENCE) == 0
     assert folder.state().phase == "finished"
     assert folder.db.rows("SELECT * FROM metrics") == before and (folder.path / "log.txt").read_text() == log
 
@@ -190,10 +190,10 @@ def test_deleted_under_its_trainer_a_run_ends_and_stays_gone(
         "training": lambda: folder.db.state().step > 2,
         "scoring": lambda: folder.db.state().message.startswith(("embedding", "scoring")),
     }
-    wait(points[when], 120)
+    wait(points[when])
     folder.db.close()
     shutil.rmtree(folder.path, ignore_errors=True)
-    assert child.wait(60) == 1
+    assert child.wait(PATIENCE) == 1
     (line,) = last_words(child)
     assert line == f"The run {folder.id} was deleted or moved while it trained, so its training has ended."
     assert not list(tmp_path.iterdir())
@@ -221,7 +221,7 @@ print(child.pid, flush=True)
 time.sleep(600)
 """
 WATCH = "from trainers.training import parent_watch\n"
-HOLD = WATCH + "parent_watch.hold(0.5)\nopen(__file__ + '.held', 'w').close()\n"
+HOLD = WATCH + "parent_watch.hold(0.1)\nopen(__file__ + '.held', 'w').close()\n"
 BUSY = {
     "code that holds the interpreter": "import ctypes\nctypes.PyDLL(None).sleep(600)\n",
     "a step of many seconds": "import numpy as np\nwhile True: np.sort(np.random.default_rng(0).random(30_000_000))\n",
@@ -249,7 +249,7 @@ def test_it_is_gone_soon_after_its_parent_was_killed(tmp_path: Path, doing: str)
         assert parent.stdout is not None
         child = int(parent.stdout.readline())
         wait((tmp_path / "held.py.held").exists)
-        time.sleep(0.5)
+        time.sleep(0.2)
         assert _is_there(child)
         parent.send_signal(signal.SIGKILL)
         parent.wait()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -22,6 +21,7 @@ from explorer.server.slices import Answer, SliceExecutor, Slices
 from explorer.server.visitors import NOBODY, owner_of
 from explorer.settings import Settings
 from tests.tiny import tiny_config, trained, write_images
+from tests.waiting import wait
 from tests.zerogpu import spaces
 from trainers.config import RunConfig
 from trainers.devices.device import choose, gpus
@@ -69,11 +69,12 @@ class Space:
 
     def until(self, run_id: str, *phases: str) -> RunFolder:
         """Let the queue work until a run is in one of the phases."""
-        end = time.monotonic() + 60
-        while (folder := self.folder(run_id)).db.state().phase not in phases:
-            assert time.monotonic() < end, folder.db.state()
-            self.scheduler.tick()
-            time.sleep(0.05)
+        folder = self.folder(run_id)
+        wait(
+            lambda: folder.db.state().phase in phases,
+            words=lambda: str(folder.db.state()),
+            meanwhile=self.scheduler.tick,
+        )
         return folder
 
     def ask(self, run_id: str, token: str = TOKEN) -> Answer:
@@ -194,12 +195,12 @@ def test_a_public_page_bounds_what_is_lent(space: Space, prepared: Path) -> None
 @pytest.mark.long
 def test_the_runs_of_a_plan_get_their_slices(space: Space, images: Path) -> None:
     plan = space.start(SweepConfig(run=config(images, steps=12), seeds=(0, 1)))
-    end = time.monotonic() + 90
-    while space.folder(plan.id).db.state().phase != "finished":
-        assert time.monotonic() < end, space.folder(plan.id).db.state()
+
+    def go_on() -> None:
         space.scheduler.tick()
         assert not space.ask(plan.id).refused
-        time.sleep(0.05)
+
+    wait(lambda: space.folder(plan.id).db.state().phase == "finished", meanwhile=go_on)
 
 
 def test_a_gpu_that_is_not_lent_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
