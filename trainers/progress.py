@@ -1,7 +1,12 @@
-"""How work that takes long tells how far it is."""
+"""How work that takes long tells how far it is, and how often what waits for it looks.
+
+The environment variable ``RANKSCOPE_LOOK_SECONDS`` bounds how long anything waits before it looks again, in this
+process and in those that it starts: tests need not wait as long as people may.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -22,6 +27,14 @@ def worded(progress: Progress, before: str = "", after: str = "") -> Progress:
 def part_of(progress: Progress, begin: float, end: float) -> Progress:
     """Make a progress function whose 0 to 1 is ``begin`` to ``end`` of another's."""
     return lambda text, fraction: progress(text, begin + (end - begin) * fraction)
+
+
+_LONGEST = float(os.environ.get("RANKSCOPE_LOOK_SECONDS") or "inf")
+
+
+def interval(seconds: float) -> float:
+    """Return the seconds between two looks: as many as given, or fewer where the environment says so."""
+    return min(seconds, _LONGEST)
 
 
 _COUNT = re.compile(r"\d of \d")

@@ -21,7 +21,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trainers.clocks import interval
 from trainers.training import parent_watch
 
 GRACE_SECONDS = 1.4  # from the end of the pipe to the end of the process, whatever it is doing: under two seconds
@@ -36,7 +35,7 @@ from trainers.distributed.follower import Word, announce, follow, invite, watch
 from trainers.distributed.group import Notices, board, highest, join, lost_another
 from trainers.errors import UNEXPECTED, DiskFullError, RunError, UserError
 from trainers.kinds import check, kind_of
-from trainers.progress import with_share
+from trainers.progress import interval, with_share
 from trainers.registry import importing
 from trainers.runs import RunFolder
 from trainers.runs.atomic_files import is_full

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from trainers.clocks import interval
 from trainers.errors import RunError, UserError
+from trainers.progress import interval
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.atomic_files import is_full, sweep
 from trainers.runs.copies import (

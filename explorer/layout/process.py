@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from explorer.layout.environment import environment
-from trainers.clocks import interval
+from trainers.progress import interval
 from trainers.registry import importing
 from trainers.training import parent_watch
 

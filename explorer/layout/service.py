@@ -10,8 +10,8 @@ from pathlib import Path
 from explorer.layout.session import Session
 from explorer.layout.warm import Warmth
 from explorer.server.run import written
-from trainers.clocks import interval
 from trainers.errors import RunError
+from trainers.progress import interval
 from trainers.runs import RunFolder, list_runs
 
 _log = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from explorer.layout.environment import environment
-from trainers.clocks import interval
+from trainers.progress import interval
 from trainers.training.executor import APART, end, program_environment
 
 _log = logging.getLogger(__name__)

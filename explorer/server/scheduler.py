@@ -16,8 +16,8 @@ from explorer.server.left_runs import course_of, goes_on, is_plan
 from explorer.server.plans import Plans, RunQueue
 from explorer.server.queue import Job, Wait, minutes_left
 from explorer.settings import Settings
-from trainers.clocks import interval
 from trainers.errors import RunError
+from trainers.progress import interval
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.damage import BusyError, reading
 from trainers.runs.records import BETWEEN_SLICES, PHASES, RunState

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from trainers.brought.writer import BroughtRun
-from trainers.clocks import interval
+from trainers.progress import interval
 
 WRITE_SECONDS = interval(0.5)  # numbers of so long are written together
 WAITING = 1024

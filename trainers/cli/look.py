@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any
 from trainers.cli.flags import DEFAULT, runs_flag, shown
 from trainers.cli.output import Table, json_flag, print_json
 from trainers.cli.parser import RUN, RunNames, verb
-from trainers.clocks import interval
 from trainers.config import Config
 from trainers.errors import DiskFullError, UserError
 from trainers.kinds import kind_of
 from trainers.kinds.base import Kind
 from trainers.parameters import specs
-from trainers.progress import Progress
+from trainers.progress import Progress, interval
 from trainers.runs import RunFolder, list_runs
 from trainers.runs.folder import created
 from trainers.runs.label import read_label, write_label

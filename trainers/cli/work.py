@@ -10,12 +10,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from trainers.cli.output import print_json, training_line
-from trainers.clocks import interval
 from trainers.cluster.address import address
 from trainers.cluster.holding import has_record
 from trainers.distributed.launch import processes
 from trainers.errors import DISK_FULL, UNEXPECTED, RunError
 from trainers.kinds import arm_titles, kind_of
+from trainers.progress import interval
 from trainers.runs import RunFolder
 from trainers.runs.records import PHASES, RunState
 from trainers.training.interrupts import answer

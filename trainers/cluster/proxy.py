@@ -15,13 +15,13 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from trainers.clocks import interval
 from trainers.cluster.address import connected
 from trainers.cluster.holding import actor_of, cluster_with, forget, has_record, read_record, write_record
 from trainers.cluster.packing import APPENDED, WRITTEN, Seen, Update, packed
 from trainers.cluster.remote import Remote
 from trainers.errors import DiskFullError, RunError, UserError, brief
 from trainers.kinds import kind_of
+from trainers.progress import interval
 from trainers.runs import RunFolder
 from trainers.runs.atomic_files import write_bytes
 from trainers.runs.lock import RunLock

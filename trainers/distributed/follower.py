@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trainers import plugins
-from trainers.clocks import interval
 from trainers.config import Config
 from trainers.devices.device import memory_ran_out
 from trainers.distributed.group import LeftError, Notices, highest, lost_another, shared_tensors
 from trainers.errors import UserError
 from trainers.plugins.record import written
+from trainers.progress import interval
 from trainers.registry import importing
 from trainers.runs import RunFolder
 from trainers.runs.database import Database

@@ -14,9 +14,9 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from trainers.clocks import interval
 from trainers.distributed.launch import Launch, launched
 from trainers.errors import RunError, UserError
+from trainers.progress import interval
 
 TIMEOUT_SECONDS = 180.0  # that one process waits for another within a step; set-up, pauses and scoring have no limit
 TIMEOUT = "RANKSCOPE_GROUP_TIMEOUT"

@@ -6,7 +6,6 @@ import time
 from collections.abc import Sequence
 from typing import ClassVar
 
-from trainers.clocks import interval
 from trainers.cluster.address import address
 from trainers.cluster.executor import ClusterExecutor
 from trainers.errors import RunError
@@ -14,7 +13,7 @@ from trainers.kinds import kind_of
 from trainers.plans.children import Children, check_hopeful, total
 from trainers.plans.config import SweepConfig, sweep_of
 from trainers.plans.planned import Child
-from trainers.progress import Progress, silent
+from trainers.progress import Progress, interval, silent
 from trainers.runs import RunFolder
 from trainers.runs.records import RunState
 from trainers.training.executor import Executor, ProcessExecutor, local_devices

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from trainers.clocks import interval
 from trainers.devices.space import public
 from trainers.errors import RunError, brief
 from trainers.kinds import arm_titles, kind_of
 from trainers.pictures.moments import moments_of
+from trainers.progress import interval
 from trainers.runs import RunFolder
 from trainers.runs.records import STAGE
 from trainers.trackers import TRACKERS, Tracked, Tracker, check_there

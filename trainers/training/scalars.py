@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from trainers.clocks import interval
+from trainers.progress import interval
 from trainers.runs import RunFolder
 from trainers.runs.records import Scalar
 

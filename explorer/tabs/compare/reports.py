@@ -18,7 +18,6 @@ from explorer.server.states import Json, created, is_mine, position, state_json,
 from explorer.server.titles import run_title, summary
 from explorer.server.visitors import NOBODY, Caller
 from explorer.tabs.compare.curves import Curves
-from trainers.clocks import interval
 from trainers.data.lru_cache import Cache
 from trainers.errors import RunError, UserError
 from trainers.kinds import kind_of
@@ -28,6 +27,7 @@ from trainers.plans.children import Children, ended_words, lacking_among, total
 from trainers.plans.config import MOST_SEEDS, sweep_of
 from trainers.plans.planned import Child
 from trainers.plans.report import Report, report
+from trainers.progress import interval
 from trainers.publishing.comparison import origin
 from trainers.runs.damage import reading
 from trainers.runs.database import written

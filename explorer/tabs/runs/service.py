@@ -11,8 +11,8 @@ from explorer.page.tab import Shared
 from explorer.server.states import Json
 from explorer.server.visitors import Caller
 from explorer.tabs.runs.run_list import one_run, runs, runs_csv
-from trainers.clocks import interval
 from trainers.errors import RunError, UserError
+from trainers.progress import interval
 from trainers.runs import RunFolder
 from trainers.runs.database import written
 from trainers.runs.label import Label

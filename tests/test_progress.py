@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from explorer.server.scheduler import TICK_SECONDS
-from trainers.clocks import interval
+from trainers.progress import interval
 
 
 def test_the_environment_bounds_every_interval() -> None:
