@@ -15,15 +15,18 @@ if TYPE_CHECKING:
     from trainers.losses import LOSSES
     from trainers.metrics import METRICS
     from trainers.plugins import use as use_plugin
+    from trainers.scripting.models import LoadedModel, load_model
     from trainers.scripting.opened import OpenedRun, open_run
     from trainers.scripting.training import finetune, pretrain, sweep, train
 
     losses, metrics = LOSSES, METRICS
 
 __all__ = [
+    "LoadedModel",
     "LoggedRun",
     "OpenedRun",
     "finetune",
+    "load_model",
     "log_run",
     "losses",
     "metrics",
@@ -35,9 +38,11 @@ __all__ = [
 ]
 
 _PLACES = {
+    "LoadedModel": "trainers.scripting.models:LoadedModel",
     "LoggedRun": "trainers.brought.log:LoggedRun",
     "OpenedRun": "trainers.scripting.opened:OpenedRun",
     "finetune": "trainers.scripting.training:finetune",
+    "load_model": "trainers.scripting.models:load_model",
     "log_run": "trainers.brought.log:log_run",
     "losses": "trainers.losses:LOSSES",
     "metrics": "trainers.metrics:METRICS",

@@ -40,7 +40,7 @@ def write_models(run: Run, path: Path) -> None:
     """Write a zip with the whole model of each arm, ``0_smooth_ap.safetensors``, and its card.
 
     Raises:
-        UserError: the run has no checkpoint yet, or timm could not make a network again.
+        UserError: the run has no checkpoint yet.
     """
     _write(run, path, lambda arm, file: write_export(run.folder, arm, file))
 

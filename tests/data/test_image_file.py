@@ -52,7 +52,7 @@ def test_formats_that_are_not(kind):
 
 
 def test_one_function_opens_images():
-    """Beside the code that an exported model's card gives to others."""
+    """Beside the code that the card of an ONNX file gives to others."""
     paths = [*(ROOT / "trainers").rglob("*.py"), *(ROOT / "explorer").rglob("*.py"), ROOT / "app.py"]
     openers = re.compile(r"Image\.open|ImageFile|imread|imdecode|torchvision\.io|imageio|skimage")
     found = [path.relative_to(ROOT).as_posix() for path in paths if openers.search(path.read_text())]

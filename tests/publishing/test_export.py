@@ -1,19 +1,19 @@
-"""Exported models: their cards' loaders run without this program, in another process, and embed as the run did."""
+"""Exported models: what their cards say loads them, and they embed as the run did; timm's without this program."""
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import json
 import re
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnxruntime
@@ -23,7 +23,7 @@ from _pytest.mark import ParameterSet
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from PIL import Image
-from safetensors.torch import load, load_file
+from safetensors.torch import load, load_file, save_file
 
 from explorer.exports.encoders import write_models
 from explorer.server.library import Library
@@ -34,13 +34,14 @@ from trainers.cli.main import main
 from trainers.config import RunConfig
 from trainers.data.decode import decode_query
 from trainers.data.picture import LONGEST, read_picture
-from trainers.encoders import ENCODERS
+from trainers.encoders import ENCODERS, Encoder
+from trainers.encoders.timm_models import _resized
 from trainers.errors import UserError
 from trainers.image_text.encoding import squash
 from trainers.metrics.measures import final_numbers
 from trainers.parameters import Choice
 from trainers.publishing import embedding_model
-from trainers.retrieval.encoders import encoders_of, images_of, read_images
+from trainers.retrieval.encoders import encoders_of, images_of, read_images, without_features
 from trainers.runs import RunFolder
 
 
@@ -73,7 +74,7 @@ MODEL = {
 CONTRASTIVE = {"contrastive": "batch", "contrastive_group": "group"}
 CASES = (*ENCODER, *CONTRASTIVE, *MODEL)
 QUICK = ("conv4", "resnet_gem", "vit_cls", "frozen", "contrastive_group", "two_small_towers")
-NEEDS_OPEN_CLIP = ("tiny_clip", "open_clip")
+BY_TIMM = ("resnet_gem", "vit_cls", "frozen")
 PROGRAM = """
 import importlib.util, json, os, pathlib, re, sys, sysconfig
 
@@ -88,21 +89,20 @@ class Only:  # what a finder finds, where it is in the list
         return self.finder.find_spec(name, *more) if name.partition(".")[0] in allowed else None
 
 sysconfig.get_config_vars()  # its data have a module of no fixed name
-allowed = {*json.loads(sys.argv[4]), *sys.stdlib_module_names}
+allowed = {*json.loads(sys.argv[1]), *sys.stdlib_module_names}
 sys.meta_path[:] = [Only(finder) for finder in sys.meta_path]
-assert importlib.util.find_spec("pydantic") is None and importlib.util.find_spec("PIL") is not None
-import numpy as np, torch
+assert importlib.util.find_spec("pydantic") is None
+import torch
 torch.set_num_threads(1)
-for name in json.loads(sys.argv[1]):
-    os.chdir(pathlib.Path(sys.argv[2], name))
-    (code,) = re.findall(r"```python\\n(.*?)```", pathlib.Path("embedding.md").read_text(), re.DOTALL)
+from safetensors.torch import load_file, save_file
+for place in sys.argv[2:]:
+    os.chdir(place)
+    code = re.findall(r"```python\\n(.*?)```", pathlib.Path("embedding.md").read_text(), re.DOTALL)[1]
     names = {}
     exec(code, names)
-    np.save("rows", names["embed"](torch.from_numpy(np.load("images.npy")).float() / 255).numpy())
-    files = sorted(pathlib.Path(sys.argv[3]).iterdir())
-    np.save("read", torch.cat([names["read"](file) for file in files]).numpy())
+    with torch.inference_mode():
+        save_file({"rows": names["encoder"](load_file("seen")["pixels"]).contiguous()}, "rows")
 assert not {"trainers", "explorer", "rankscope"} & sys.modules.keys()
-print(sorted({"timm", "open_clip"} & sys.modules.keys()))
 """
 
 
@@ -121,12 +121,27 @@ def config_of(name: str, images: Path, coco: Path, clip: Path) -> RunConfig:
 
 
 @dataclass(frozen=True)
-class Exports:
-    """Runs by name, the folder with what was exported of each, and the files that were read."""
+class Exported:
+    """A run, the folder with its second arm, which was exported, and the names that its card's first lines make."""
 
-    runs: dict[str, RunFolder]
+    run: RunFolder
     place: Path
-    files: Path
+    names: dict[str, Any]
+
+    @property
+    def card(self) -> str:
+        return (self.place / "embedding.md").read_text()
+
+    @property
+    def images(self) -> torch.Tensor:
+        """A hundred images, each of a colour."""
+        model, draws = self.names["model"], torch.Generator().manual_seed(0)
+        colours = torch.randint(0, 200, (100, model.channels, 1, 1), generator=draws)
+        return (colours + torch.randint(0, 56, (100, model.channels, model.side, model.side), generator=draws)).byte()
+
+
+def lines_of(card: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", card, re.DOTALL)
 
 
 def photographs(folder: Path) -> Path:
@@ -143,24 +158,31 @@ def photographs(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def exports(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Exports]:
-    """Export the second arm of every run of a group, and load and run them where torch and timm alone are there."""
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return sorted(photographs(tmp_path_factory.mktemp("read") / "photographs").iterdir())
+
+
+@pytest.fixture(scope="module")
+def exports(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Exported]:
+    """Train, export and load by name."""
+    home = tmp_path_factory.mktemp("exports")
+    images, coco = write_images(home / "images"), write_coco(home / "coco")
+    write(home / "clip", tiny())
 
     @cache
-    def group(quick: bool) -> Exports:
-        names = [name for name in CASES if (name in QUICK) == quick]
-        made = exported(tmp_path_factory.mktemp("exports"), names)
-        for there in ([name for name in names if name not in NEEDS_OPEN_CLIP], [*NEEDS_OPEN_CLIP][quick * 2 :]):
-            others = ["open_clip_torch"] if there == [*NEEDS_OPEN_CLIP] else []
-            packages = brought_by("torch", "timm", *others)
-            words = [sys.executable, "-I", "-c", PROGRAM]
-            words += [json.dumps(there), str(made.place), str(made.files), json.dumps(packages)]
-            done = subprocess.run(words, capture_output=True, text=True, timeout=250, check=False)
-            assert done.returncode == 0, done.stderr
-            assert ("open_clip" in done.stdout) == (there == [*NEEDS_OPEN_CLIP])
-        return made
+    def exported(name: str) -> Exported:
+        loop = to_end(opened(home / "runs", config_of(name, images, coco, home / "clip")))
+        if name not in MODEL:
+            loop.finish()
+        run, out, names = loop.folder, home / name, dict[str, Any]()
+        out.mkdir()
+        words = ["export", run.id, "--arm", "1", "--runs", str(home / "runs"), "--out"]
+        assert main([*words, str(out / "embedding.safetensors")]) == 0
+        code = lines_of((out / "embedding.md").read_text())[0].partition("rows = ")[0]
+        exec(code.replace("embedding.safetensors", str(out / "embedding.safetensors")), names)
+        return Exported(run=run, place=out, names=names)
 
-    return lambda name: group(name in QUICK)
+    return exported
 
 
 def brought_by(*distributions: str) -> list[str]:
@@ -175,110 +197,104 @@ def brought_by(*distributions: str) -> list[str]:
     return sorted(name for name, from_ in names if needed & {canonicalize_name(one) for one in from_})
 
 
-def exported(home: Path, names: Sequence[str]) -> Exports:
-    images, coco = write_images(home / "images"), write_coco(home / "coco")
-    write(home / "clip", tiny())
-    made = Exports(runs={}, place=home / "out", files=photographs(home / "photographs"))
-    for name in names:
-        loop = to_end(opened(home / "runs", config_of(name, images, coco, home / "clip")))
-        if name not in MODEL:
-            loop.finish()
-        run, out = loop.folder, made.place / name
-        out.mkdir(parents=True)
-        words = ["export", run.id, "--arm", "1", "--runs", str(home / "runs"), "--out"]
-        assert main([*words, str(out / "embedding.safetensors")]) == 0
-        encoder, draws = encoders_of(run.id, home / "runs").read(1), np.random.default_rng(0)
-        colours = draws.integers(0, 200, (100, encoder.channels, 1, 1))
-        shape = (100, encoder.channels, encoder.side, encoder.side)
-        np.save(out / "images", (colours + draws.integers(0, 56, shape)).astype(np.uint8))
-        made.runs[name] = run
-    return made
-
-
 def cases(*quick: str, among: Iterable[str] = CASES) -> list[ParameterSet]:
     return [pytest.param(name, marks=() if name in quick else pytest.mark.long) for name in among]
 
 
-def embedded(run: RunFolder, images: np.ndarray) -> np.ndarray:
-    return encoders_of(run.id, run.path.parent).read(1).embed(torch.from_numpy(images)).numpy()
+def embedded(run: RunFolder, images: torch.Tensor) -> np.ndarray:
+    return encoders_of(run.id, run.path.parent).read(1).embed(images).numpy()
 
 
 @pytest.mark.parametrize("name", cases(*QUICK))
-def test_the_cards_loader_embeds_as_the_run(exports: Callable[[str], Exports], name: str) -> None:
+def test_the_card_loads_what_embeds_as_the_run(exports: Callable[[str], Exported], name: str) -> None:
     made = exports(name)
-    run, out = made.runs[name], made.place / name
-    images = np.load(out / "images.npy")
-    expected = embedded(run, images)
+    expected = embedded(made.run, made.images)
     assert expected.std(0).max() > 1e-3, "images differ"
-    assert np.abs(np.load(out / "rows.npy") - expected).max() < 1e-5
-    again = encoders_of(str(out / "embedding.safetensors"), out)
-    if name == "contrastive_group":
-        with pytest.raises(UserError, match="it lacks batch normalisation"):
-            again.read(0)
-        return
-    assert np.abs(again.read(0).embed(torch.from_numpy(images)).numpy() - expected).max() < 1e-5
+    assert np.abs(made.names["model"].embed(made.images) - expected).max() < 1e-5
 
 
 @pytest.mark.parametrize("name", cases(*QUICK))
-def test_the_loader_is_five_lines_and_reads_files_as_the_run(exports: Callable[[str], Exports], name: str) -> None:
-    made_of = exports(name)
-    out = made_of.place / name
-    card = (out / "embedding.md").read_text()
-    (code,) = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
-    lines = [node for node in ast.parse(code).body if not isinstance(node, ast.Import | ast.ImportFrom)]
-    made, loaded, embed, read = lines
-    assert isinstance(embed, ast.FunctionDef) and isinstance(read, ast.FunctionDef) and read.name == "read"
-    statements = [made, loaded, *embed.body[1:]]
-    assert len(statements) <= 5
-    assert ("so the loader needs open_clip as well" in card) == (name in NEEDS_OPEN_CLIP)
-    side = np.load(out / "images.npy").shape[-1]
-    for file, pixels in zip(sorted(made_of.files.iterdir()), np.load(out / "read.npy"), strict=True):
+def test_the_card_reads_files_as_the_run(
+    exports: Callable[[str], Exported], files: list[Path], name: str, tmp_path: Path
+) -> None:
+    model = exports(name).names["model"]
+    for file in files:
         data = file.read_bytes()
         if name in MODEL:
-            own = squash(read_picture(data, LONGEST).pixels, side)
+            own = squash(read_picture(data, LONGEST).pixels, model.side)
         else:
-            own = decode_query(data, channels=3, side=side)[0]
-        assert np.array_equal(np.rint(pixels * 255), own.numpy()), file.name
+            own = decode_query(data, channels=3, side=model.side)[0]
+        assert torch.equal(model.read(file), own), file.name
+    expected = embedded(exports(name).run, torch.stack([*map(model.read, files)]))
+    assert np.abs(model.embed([str(file) for file in files]) - expected).max() < 1e-5
+    damaged, needed = tmp_path / "no.png", "A list of image files was needed"
+    damaged.write_bytes(b"none")
+    for images, said in (([damaged], "is not used"), (["none"], "none cannot be read"), ([], needed), ("one", needed)):
+        with pytest.raises(UserError, match=said):
+            model.embed(images)
+
+
+def test_timm_loads_the_encoder_alone_in_five_lines(exports: Callable[[str], Exported]) -> None:
+    made = [exports(name) for name in BY_TIMM]
+    expected = []
+    for one in made:
+        code = lines_of(one.card)[1]
+        assert len([line for line in code.splitlines() if line]) == 5
+        encoder = without_features(encoders_of(one.run.id, one.run.path.parent).read(1).network)
+        assert isinstance(encoder, Encoder)
+        with torch.inference_mode():
+            pixels = _resized(encoder.normalise(one.images / 255), encoder.given_side)
+            expected.append(encoder.backbone(pixels))  # type: ignore[operator]
+        save_file({"pixels": pixels}, one.place / "seen")
+    words = [sys.executable, "-I", "-c", PROGRAM, json.dumps(brought_by("torch", "timm", "safetensors"))]
+    words += [str(one.place) for one in made]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=250, check=False)
+    assert done.returncode == 0, done.stderr
+    for one, rows in zip(made, expected, strict=True):
+        assert rows.std(0).max() > 1e-3 and (load_file(one.place / "rows")["rows"] - rows).abs().max() < 1e-5
+    assert len(lines_of(exports("conv4").card)) == 1
 
 
 @pytest.mark.parametrize("name", cases(*QUICK, among=(*ENCODER, "contrastive")))
-def test_the_exported_model_gives_the_runs_r_at_1(exports: Callable[[str], Exports], name: str) -> None:
+def test_the_exported_model_gives_the_runs_r_at_1(exports: Callable[[str], Exported], name: str) -> None:
     made = exports(name)
-    run = made.runs[name]
+    run = made.run
     test = read_images(images_of(run)).test
-    rows = encoders_of(str(made.place / name / "embedding.safetensors"), run.path).read(0).embed(test.images)
+    rows = torch.from_numpy(made.names["model"].embed(test.images))
     alike = (rows @ rows.T).fill_diagonal_(-2)
     hits = test.labels[alike.argmax(1), 0] == test.labels[:, 0]
     scored = final_numbers(run.scalars(), 2)[1]["R_at_1"]
     assert hits.float().mean().item() == pytest.approx(scored, abs=1e-6)
-    assert f"{scored:.4f}" in (made.place / name / "embedding.md").read_text()
+    assert f"{scored:.4f}" in made.card
 
 
 @pytest.mark.parametrize("name", cases("conv4"))
-def test_onnx_embeds_as_the_run(exports: Callable[[str], Exports], name: str, tmp_path: Path) -> None:
+def test_onnx_embeds_and_reads_as_the_run(
+    exports: Callable[[str], Exported], files: list[Path], name: str, tmp_path: Path
+) -> None:
     made = exports(name)
-    run = made.runs[name]
+    run, images, model = made.run, made.images, made.names["model"]
     words = ["export", run.id, "--arm", "1", "--onnx", "--runs", str(run.path.parent), "--out"]
     assert main([*words, str(tmp_path / "model.onnx")]) == 0
-    images = np.load(made.place / name / "images.npy")
-    (code,) = re.findall(r"```python\n(.*?)```", (tmp_path / "model.onnx.md").read_text(), re.DOTALL)
-    names: dict[str, object] = {}
+    (code,) = lines_of((tmp_path / "model.onnx.md").read_text())
+    names: dict[str, Any] = {}
     exec(code.replace("model.onnx", str(tmp_path / "model.onnx")), names)
-    rows = names["embed"](images.astype(np.float32) / 255)  # type: ignore[operator]
-    apart = np.abs(rows - embedded(run, images)).max(1)
+    apart = np.abs(names["embed"](images.numpy().astype(np.float32) / 255) - embedded(run, images)).max(1)
     # features are rounded to half precision in training: another order of sums may round one the other way
     assert np.quantile(apart, 0.5) < 1e-5
     assert apart.max() < {"frozen": 2e-4, "frozen_linear": 2e-4, "contrastive_group": 2e-5}.get(name, 1e-5)
-    read = names["read"](sorted(made.files.iterdir())[0])  # type: ignore[operator]
-    assert read.dtype == np.float32 and np.array_equal(read[0], np.load(made.place / name / "read.npy")[0])
+    for file in files:
+        read = names["read"](file)
+        assert read.dtype == np.float32
+        assert np.array_equal(np.rint(read[0] * 255), model.read(file).numpy()), file.name
     about = onnxruntime.InferenceSession(tmp_path / "model.onnx").get_modelmeta().custom_metadata_map
     assert about["run"] == run.id and about["arm"] == "1"
 
 
-def test_the_download_holds_every_arm_with_its_card(exports: Callable[[str], Exports], tmp_path: Path) -> None:
+def test_the_download_holds_every_arm_with_its_card(exports: Callable[[str], Exported], tmp_path: Path) -> None:
     made = exports("conv4")
-    out, library = made.place / "conv4", Library(made.runs["conv4"].path.parent, tmp_path)
-    write_models(library.get(made.runs["conv4"].id), tmp_path / "models.zip")
+    out, library = made.place, Library(made.run.path.parent, tmp_path)
+    write_models(library.get(made.run.id), tmp_path / "models.zip")
     library.close()
     with zipfile.ZipFile(tmp_path / "models.zip") as archive:
         first, second = ("0_smooth_ap", "1_supcon_out")
@@ -290,17 +306,17 @@ def test_the_download_holds_every_arm_with_its_card(exports: Callable[[str], Exp
         assert archive.read(f"{second}.md").decode() == card.replace("# embedding", f"# {second}", 1)
 
 
-def test_what_onnx_needs_is_said(exports: Callable[[str], Exports], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_onnx_needs_is_said(exports: Callable[[str], Exported], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedding_model, "ONNX", ("no_onnx", "no_onnxscript"))
-    model = embedding_model.EmbeddingModel.of(exports("conv4").runs["conv4"], 0)
+    model = embedding_model.EmbeddingModel.of(exports("conv4").run, 0)
     with pytest.raises(UserError, match="ONNX files need no_onnx and no_onnxscript: pip install onnx"):
         model.write_onnx(Path("never.onnx"))
 
 
 def test_notes_beside_the_model_are_not_replaced_and_a_card_is(
-    exports: Callable[[str], Exports], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    exports: Callable[[str], Exported], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run, notes = exports("conv4").runs["conv4"], tmp_path / "notes.md"
+    run, notes = exports("conv4").run, tmp_path / "notes.md"
     words = ["export", run.id, "--runs", str(run.path.parent), "--out", str(tmp_path / "notes.safetensors")]
     notes.write_text("# notes\n\nmine")
     assert main(words) == 1 and "not a card of this program" in capsys.readouterr().err

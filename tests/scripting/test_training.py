@@ -36,7 +36,7 @@ def test_every_public_name_is_there_and_has_words() -> None:
         offered = getattr(rankscope, name)
         assert offered.__doc__ if callable(offered) else all(entry.title for entry in offered.values()), name
         assert name in dir(rankscope)
-    with pytest.raises(AttributeError, match="it has LoggedRun"):
+    with pytest.raises(AttributeError, match="it has LoadedModel, LoggedRun"):
         rankscope.nothing  # noqa: B018
 
 

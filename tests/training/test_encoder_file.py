@@ -31,6 +31,7 @@ from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
 from trainers.plans.config import SweepConfig
+from trainers.retrieval.encoders import encoder_of_file
 from trainers.runs import RunFolder
 from trainers.runs.atomic_files import write_bytes
 from trainers.training.loop import Loop
@@ -160,11 +161,13 @@ def test_group_normalisation_is_exported_where_it_can_be_loaded(
     exported(without, 0, tmp_path / "vit.safetensors")
     timm.create_model("test_vit", num_classes=0).load_state_dict(load_file(tmp_path / "vit.safetensors"))
     other = begun(tmp_path, contrastive(images, TIMM["test_resnet"], norm="group"))
-    for more in ([], ["--without-head"]):
-        words = ("--runs", str(tmp_path), "--out", str(tmp_path / "no.safetensors"), *more)
-        said = refused(capsys, other.folder.id, *words)
-        assert "group normalisation" in said and "cannot load it" in said
-        assert not (tmp_path / "no.safetensors").exists()
+    words = ("--runs", str(tmp_path), "--out", str(tmp_path / "no.safetensors"))
+    said = refused(capsys, other.folder.id, *words, "--without-head")
+    assert "group normalisation" in said and "cannot load it" in said and "Leave `--without-head` out" in said
+    assert not (tmp_path / "no.safetensors").exists()
+    assert main(["export", other.folder.id, *words]) == 0 and "by timm" not in (tmp_path / "no.md").read_text()
+    loaded = encoder_of_file(tmp_path / "no.safetensors").network
+    assert torch.equal(plain(loaded)(PIXELS), plain(encoder_of(other, 0))(PIXELS))
 
 
 def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:

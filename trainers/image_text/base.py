@@ -23,9 +23,11 @@ class ImageTextModel(nn.Module):
         side: of the square images, pixels.
         context: most tokens of a caption, start and end counted; longer captions are cut.
         encodes: names of the methods that encode a batch in training, row by row but for batch statistics.
+        image_tower: what the names of the tensors begin with that :meth:`image_features` needs; empty: all of them.
     """
 
     encodes: ClassVar[tuple[str, ...]] = ("image_features", "text_features")
+    image_tower: ClassVar[tuple[str, ...]] = ()
     mean: Tensor
     std: Tensor
 

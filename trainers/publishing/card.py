@@ -132,7 +132,8 @@ def write_model(folder: RunFolder, arm: int, repository: str, to: Path) -> Mappi
     """Write what is uploaded of an arm: weights as safetensors, configuration, numbers, a picture and a card;
     files by name.
 
-    A timm backbone is there once more without the head: a repository that timm and ``hf-hub:`` load.
+    A timm backbone is there once more without the head, unless its normalisation was replaced: a repository that timm
+    and ``hf-hub:`` load.
 
     Raises:
         UserError: the run has no such arm, no encoder or no checkpoint.
@@ -142,8 +143,8 @@ def write_model(folder: RunFolder, arm: int, repository: str, to: Path) -> Mappi
     backbone = None
     if folder.config.encoder_prefix:
         encoders = RunEncoders(folder)
-        wrapped = without_values(encoders.choice, channels=3, side=32, dim=2)
-        backbone = getattr(wrapped, "backbone", None) if wrapped.wraps else None
+        if encoders.names_are_the_librarys(arm):
+            backbone = getattr(without_values(encoders.choice, channels=3, side=32, dim=2), "backbone", None)
     if backbone is not None:
         weights.append("model.safetensors")
         encoders.write(arm, to / weights[-1])
@@ -188,7 +189,7 @@ def write_export(folder: RunFolder, arm: int, path: Path, *, onnx: bool = False)
     The card of ``birds.safetensors`` is ``birds.md``, that of ``birds.onnx`` is ``birds.onnx.md``: both may be there.
 
     Raises:
-        UserError: the run embeds no images, has no such arm or no checkpoint; or it cannot be written in this form; or
+        UserError: the run embeds no images, has no such arm or no checkpoint; or it cannot be written as ONNX; or
             something else than a card has the card's name, and nothing is written.
         DiskFullError: the disk is full.
         OSError: a file cannot be written.
@@ -201,7 +202,7 @@ def write_export(folder: RunFolder, arm: int, path: Path, *, onnx: bool = False)
             f"The card would replace {beside}, which is not a card of this program. Move it, or give another name."
         )
     model = EmbeddingModel.of(folder, arm)
-    use = (model.write_onnx if onnx else model.write)(path)
+    use = model.write_onnx(path) if onnx else "\n".join(filter(None, (model.write(path), model.by_timm(path.name))))
     write_bytes(beside, _body(folder, arm, path.stem, "", "", use).encode(), home=beside.parent, shared=True)
     return beside
 

@@ -16,8 +16,7 @@ from trainers.data.pixel_range import PIXELS
 from trainers.encoders import Encoder
 from trainers.errors import UserError
 from trainers.image_text.models import ImageTextModel
-from trainers.publishing.loader import Takes, onnx_loader, torch_loader
-from trainers.publishing.networks import code_of
+from trainers.publishing.loader import onnx_loader
 from trainers.registry import importing
 from trainers.retrieval.encoders import encoders_of_run, without_features
 from trainers.runs import RunFolder
@@ -60,12 +59,6 @@ class EmbeddingModel:
         assert isinstance(network, Encoder | ImageTextModel)
         return network
 
-    @property
-    def takes(self) -> Takes:
-        """The images that it takes."""
-        whole = isinstance(self.network, ImageTextModel)
-        return Takes(channels=self.encoder.channels, side=self.encoder.side, whole=whole)
-
     def write(self, path: Path) -> str:
         """Write a safetensors file; its tensors are named as in this program, its metadata say what it is.
 
@@ -73,24 +66,56 @@ class EmbeddingModel:
             how it is loaded, in Markdown.
 
         Raises:
-            UserError: timm could not make its network again.
             DiskFullError: the disk is full.
             OSError: the file cannot be written, or what lies there is no file.
         """
-        network, code = self.network, code_of(self.network)
-        if self.folder.config.single.encoder_norm:
-            RunEncoders(self.folder).check_names(self.arm)
-        tensors: dict[str, Tensor] = network.state_dict() if code is None else code.tensors(network)
+        network = self.network
+        tower = network.image_tower if isinstance(network, ImageTextModel) else ()
+        tensors = {name: value for name, value in network.state_dict().items() if name.startswith(tower or "")}
         path = replaceable(path)
         write_tensors(path, tensors, self._about(), home=path.parent, shared=True)
-        if code is None:
-            made = f"{type(network).__module__}.{type(network).__qualname__}"
-            return f"`{path.name}` holds the weights of `{made}`: there is no loader without that class.\n"
-        text = f"```python\n{torch_loader(code, self.takes, path.name)}```\n"
-        others = [name for name in code.needs if name != "timm"]
-        needs = "torch and timm are all that it needs" if not others else "timm does not have this network"
-        more = f", so the loader needs {', '.join(others)} as well" if others else ""
-        return f"`{path.name}` holds encoder, pooling and head; {needs}{more}:\n\n{text}\n{self._remarks()}"
+        return f"""`{path.name}` holds encoder, pooling and head. With Rankscope:
+
+```python
+import rankscope
+
+model = rankscope.load_model({json.dumps(path.name)})
+rows = model.embed(["one.jpg", "two.jpg"])  # float32, a row of length 1 for each image
+```
+{self._own_class()}"""
+
+    def _own_class(self) -> str:
+        """Say what has to be there before a model that does not come with this program is loaded."""
+        made = type(self.network)
+        if made.__module__.startswith(__name__.removesuffix("publishing.embedding_model")):
+            return ""
+        return f"\n`{made.__qualname__}` is not Rankscope's own: name its file first, `rankscope.use_plugin(FILE)`.\n"
+
+    def by_timm(self, file: str) -> str:
+        """Return in Markdown how timm loads the encoder of a file of :meth:`write`, without its head; empty: it is no
+        model of timm's as timm makes it.
+        """
+        network = self.network
+        encoder = network if isinstance(network, Encoder) else getattr(network, "encoder", None)
+        made = getattr(encoder, "made", "")
+        if not made or not RunEncoders(self.folder).names_are_the_librarys(self.arm):
+            return ""
+        assert isinstance(encoder, Encoder)
+        inside = f"{'' if encoder is network else 'encoder.'}{encoder.wraps}."
+        mean, std = ([float(str(one)) for one in values.flatten().numpy()] for values in (encoder.mean, encoder.std))
+        return f"""The encoder alone, without pooling and head of the run, by timm:
+
+```python
+import timm
+from safetensors.torch import load_file
+
+encoder = {made}.eval()
+tensors = load_file({json.dumps(file)})
+encoder.load_state_dict({{name[{len(inside)}:]: tensors[name] for name in tensors if name.startswith("{inside}")}})
+```
+
+It takes RGB images in 0 to 1, less the mean {mean} and divided by {std}.
+"""
 
     def write_onnx(self, path: Path) -> str:
         """Write an ONNX file: from images in 0..1, any number of them, to rows of length 1.
@@ -106,10 +131,11 @@ class EmbeddingModel:
         program.model.metadata_props.update(self._about())
         path = replaceable(path)
         write_bytes(path, program.model_proto.SerializeToString(), home=path.parent, shared=True)
-        text = f"```python\n{onnx_loader(self.takes, path.name)}```\n"
+        encoder, whole = self.encoder, isinstance(self.network, ImageTextModel)
+        code = onnx_loader(path.name, channels=encoder.channels, side=encoder.side, whole=whole)
         return (
             f"`{path.name}` holds encoder, pooling, head and normalisation, for any number of images; onnxruntime runs "
-            f"it:\n\n{text}\n{self._remarks()}"
+            f"it:\n\n```python\n{code}```\n\n{self._remarks()}"
         )
 
     def _traced(self) -> Any:

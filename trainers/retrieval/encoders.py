@@ -177,7 +177,14 @@ def encoder_of_file(path: Path) -> ImageEncoder:
 
 def _made_for(about: Mapping[str, str]) -> tuple[nn.Module, str]:
     """Build the network that a file's metadata name, and return what the names of its tensors begin with beside those
-    of the file."""
+    of the file.
+
+    Raises:
+        UserError: there is no such model, or no such normalisation.
+    """
+    from trainers.kinds.contrastive.config import NORMS
+    from trainers.kinds.contrastive.networks import normalised
+
     if "model" in about:
         model = Choice(**json.loads(about["model"]))
         return entry(MODELS, model.name, "model").build(model.parameters), ""
@@ -185,7 +192,10 @@ def _made_for(about: Mapping[str, str]) -> tuple[nn.Module, str]:
     encoder = unloaded(choice, channels=int(about["channels"]), side=int(about["side"]), dim=int(dim or 0) or 2)
     if dim in (None, "0"):
         encoder.without_head()
-    return encoder, "" if dim else entry(ENCODERS, choice.name, "encoder").make.wraps
+    norm = about.get("norm", "batch")
+    if norm not in NORMS:
+        raise UserError(f"Its normalisation is one of {', '.join(NORMS)}; the file says {norm!r:.40}.")
+    return normalised(encoder, norm), "" if dim else entry(ENCODERS, choice.name, "encoder").make.wraps
 
 
 def _of_model(written: str, name: str, parameters: Mapping[str, Any]) -> ImageEncoder:

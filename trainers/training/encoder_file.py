@@ -79,7 +79,12 @@ class RunEncoders:
         """
         tensors = self.tensors(arm)
         if self._class.wraps:
-            self.check_names(arm)
+            if not self.names_are_the_librarys(arm):
+                raise UserError(
+                    f"The encoder of run {self._run} has {self._norm} normalisation in place of its batch "
+                    "normalisation, so the library that it comes from cannot load it. Leave `--without-head` "
+                    "out, or export ONNX with `--onnx`."
+                )
             tensors = under(tensors, f"{self._class.wraps}.")
         about = {"encoder": json.dumps({"name": self.choice.name, "parameters": dict(self.choice.parameters)})}
         about |= zip(("channels", "side"), map(str, self._images), strict=False)
@@ -91,22 +96,18 @@ class RunEncoders:
         path = replaceable(path)
         write_tensors(path, tensors, about, home=path.parent, shared=True)
 
-    def check_names(self, arm: int) -> None:
-        """Refuse an arm whose normalisation layers are not those of the library that the encoder comes from.
+    def names_are_the_librarys(self, arm: int) -> bool:
+        """Return whether the library that the encoder comes from can load an arm; not where normalisation layers were
+        replaced, or it comes from none.
 
         Raises:
-            UserError: they are not, or there is no such arm.
+            UserError: there is no such arm.
         """
         tensors = self.tensors(arm)
         if not self._norm or not self._class.wraps:
-            return
+            return bool(self._class.wraps)
         expected = without_head(without_values(self.choice, channels=3, side=32, dim=2).state_dict(), self._class)
-        if expected.keys() != tensors.keys():
-            raise UserError(
-                f"The encoder of run {self._run} has {self._norm} normalisation in place of its batch "
-                "normalisation, so the library that it comes from cannot load it. Only encoders trained with the "
-                "normalisation 'batch' or 'split' can be exported so; as ONNX (`export --onnx`) it can."
-            )
+        return expected.keys() == tensors.keys()
 
 
 def read_file(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
@@ -122,10 +123,10 @@ def read_file(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
         raise UserError(f"{path} cannot be read as a safetensors file: {error}.") from error
     what = "model" if "model" in about else "encoder"
     lacking = [name for name in (what, "channels", "side") if name not in about]
-    if lacking or about.get("norm", "batch") not in ("batch", "split"):
+    if lacking:
         raise UserError(
-            f"{path} needs an encoder with batch normalisation and metadata that say which one it is, written by "
-            f"`python -m trainers export`; it lacks {', '.join(lacking) or 'batch normalisation'}."
+            f"{path} needs metadata that say which {what} it holds and which images that takes, as `python -m trainers "
+            f"export` writes them; it lacks {', '.join(lacking)}."
         )
     return about, tensors
 

@@ -52,6 +52,7 @@ class OpenClip(ImageTextModel):
     The loss is the sigmoid loss if the network has a bias, as SigLIP has, else CLIP's.
     """
 
+    image_tower = ("net.visual.",)
     net: Any
 
     def __init__(self, net: Any, tokeniser: Any, config: Mapping[str, Any]) -> None:

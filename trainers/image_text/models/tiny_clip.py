@@ -53,6 +53,8 @@ class TinyClipParameters:
 class TinyClip(SmallModel):
     """open_clip's CLIP at 64 pixels, with one of three losses."""
 
+    image_tower = ("net.visual.",)
+
     def __init__(self, loss: str) -> None:
         super().__init__(side=SIDE)
         with importing():

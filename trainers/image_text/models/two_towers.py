@@ -55,6 +55,8 @@ class TwoTowersParameters:
 class TwoTowers(SmallModel):
     """Both towers and the temperature. Their attributes name the weights in checkpoints."""
 
+    image_tower = ("encoder.", "projection.")
+
     def __init__(self, parameters: TwoTowersParameters) -> None:
         super().__init__(side=parameters.side)
         with importing():

@@ -66,6 +66,8 @@ class CaptionTower(nn.Module):
 class Vse(SmallModel):
     """Both towers, with the loss of the hardest negative. Their attributes name the weights in checkpoints."""
 
+    image_tower = ("photos.",)
+
     def __init__(self, parameters: VseParameters) -> None:
         super().__init__(side=parameters.side)
         self.photos = ImageTower(parameters.width, parameters.dim)
