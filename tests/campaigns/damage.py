@@ -45,7 +45,7 @@ WAITING = 0.25
 NOBODY = {"free.return_value": None, "holds.return_value": False, "reap.return_value": []}
 """Of an executor without a free device: what is resumed waits, and can be stopped and deleted."""
 PATHS = ("", "/poll?after=-1&row=0", "/frame/2", "/frameinfo/2", "/sheet/0.webp", "/neighbours/2/5")
-PATIENCE = 30.0  # seconds in which a folder must be read by everything
+PATIENCE = 120.0  # seconds in which a folder must be read by everything, on a machine that is busy with other work
 LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
@@ -170,7 +170,9 @@ class Readers:
             self.failures.append(f"{what}: {type(error).__name__}: {str(error)[:120]}")
 
 
-def trial(place: Path, models: tuple[RunFolder, RunFolder], damage: Damage, name: str) -> list[str]:
+def trial(
+    place: Path, models: tuple[RunFolder, RunFolder], damage: Damage, name: str, patience: float = PATIENCE
+) -> list[str]:
     """Copy two runs, damage one, read them; sentences on what went wrong."""
     root = place / name / "runs"
     bad, good = root / name, root / models[1].id
@@ -180,7 +182,7 @@ def trial(place: Path, models: tuple[RunFolder, RunFolder], damage: Damage, name
     readers = Readers(root, name, good.name)
     thread = threading.Thread(target=readers.read, daemon=True, name=f"readers {name}")
     thread.start()
-    thread.join(PATIENCE)
+    thread.join(patience)
     failures = list(dict.fromkeys(readers.failures))
     if thread.is_alive():
         failures.append(f"{readers.at} never ends")
@@ -215,7 +217,7 @@ def campaign(folders: int, seed: int) -> Tally:
             model.write_checkpoint({}, {"step": 75})
             model.log("made up")
             model.db.close()
-        trial(place, models, lambda _run: None, new_id())  # what is slow the first time is not held against a damage
+        trial(place, models, lambda _run: None, new_id(), 900)  # what is slow the first time is not a damage's fault
         for number in range(folders):
             name = names[number % len(names)]
             run_id = "0" + "".join(draws.choices(LETTERS, k=25))

@@ -30,7 +30,7 @@ from trainers.runs import list_runs
 SETTLED_MINUTES, SHARE = 10.0, 0.05
 FILES = 64
 """Most descriptors of the page, beside two of each viewer's: of runs, logs, pipes, files that are being sent."""
-LEFT_SECONDS = 120.0  # the most between the last viewer's leaving and the closing of the last file
+END_SECONDS, LEFT_SECONDS = 600.0, 120.0  # the most until the last run ends, and then until its files are closed
 POLL_SECONDS = 1.0  # as assets/common/poll.js does while a run moves
 SHORT = {"losses": [{"name": "smooth_ap"}, {"name": "happier"}]}
 """Settings of every run beside its seed and its minutes."""
@@ -107,10 +107,8 @@ class Soak:
     def left(self) -> None:
         """Wait until the last run has ended and its files are closed, and look once more."""
         with contextlib.suppress(TimeoutError):
-            wait(
-                lambda: not (self._page.alive and (self._page.children("trainers.worker") or self._held())),
-                LEFT_SECONDS,
-            )
+            wait(lambda: not (self._page.alive and self._page.children("trainers.worker")), END_SECONDS)
+            wait(lambda: not (self._page.alive and self._held()), LEFT_SECONDS)
         self.sample()
 
     def _held(self) -> list[str]:
