@@ -12,7 +12,7 @@ from explorer.layout.align import grow, procrustes
 from explorer.layout.effort import Effort, following, noise_floor, refining
 from explorer.layout.local_join import Followed, follow
 from explorer.layout.measuring import Measurer, Moved
-from explorer.layout.neighbours import MANY, Neighbours, nearest
+from explorer.layout.neighbours import MANY, Neighbours, map_neighbours
 from explorer.layout.pca import pca
 from explorer.layout.quality import drift, kept_neighbours
 from explorer.layout.umap_step import step
@@ -192,7 +192,7 @@ def _map(embeddings: np.ndarray, before: _Map | None, anchor: np.ndarray | None,
     """Make one arm's next map, aligned to its previous one, or at the start to the first arm's map."""
     many = method == "umap" and before is not None and len(embeddings) > MANY
     followed = follow(embeddings, before.ids, STORED_NEIGHBOURS, seed) if many and before is not None else None
-    near = nearest(embeddings, STORED_NEIGHBOURS) if followed is None else followed.near
+    near = map_neighbours(embeddings, STORED_NEIGHBOURS) if followed is None else followed.near
     if method == "pca" or len(embeddings) < FEWEST_POINTS:
         target = anchor if before is None else before.xy
         xy = pca(embeddings)
@@ -211,7 +211,7 @@ def _refined(embeddings: np.ndarray, before: _Map, seed: int) -> _Map:
     """Refine one arm's map with more epochs; the same one where it is not UMAP's."""
     if before.method != "umap" or len(embeddings) < FEWEST_POINTS:
         return before
-    near = nearest(embeddings, STORED_NEIGHBOURS)
+    near = map_neighbours(embeddings, STORED_NEIGHBOURS)
     effort = refining(len(embeddings))
     xy = step(near, before.xy, epochs=effort.epochs, alpha=effort.alpha, seed=seed)
     return dataclasses.replace(before, xy=procrustes(xy, before.xy), ids=near.ids, near=near, effort=effort)

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from explorer.layout.neighbours import Neighbours, nearest, unit_rows
+from explorer.layout.neighbours import Neighbours, map_neighbours, unit_rows
 
 _log = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ def follow(embeddings: np.ndarray, before: np.ndarray, k: int, seed: int) -> Fol
     rows = unit_rows(embeddings)
     ids, similarities = _join()(rows, np.ascontiguousarray(before, np.int32), k)
     sample = np.sort(np.random.default_rng(seed).choice(len(rows), SAMPLE, replace=False))
-    exact = nearest(rows, k, sample)
+    exact = map_neighbours(rows, k, sample)
     recall = float((similarities[sample] >= exact.similarities[:, -1:] - _TIE).mean())
     if recall < LEAST_RECALL:
         return None
@@ -64,7 +64,7 @@ def follow(embeddings: np.ndarray, before: np.ndarray, k: int, seed: int) -> Fol
 def warm_up() -> None:
     """Compile the join, which takes a second; compiled code is kept on disk."""
     points = unit_rows(np.random.default_rng(0).normal(size=(40, 4)))
-    _join()(points, nearest(points, 5).ids, 5)
+    _join()(points, map_neighbours(points, 5).ids, 5)
 
 
 @lru_cache(maxsize=1)

@@ -13,7 +13,7 @@ import warnings
 import numpy as np
 
 from explorer.layout import local_join
-from explorer.layout.neighbours import MANY, Neighbours, nearest
+from explorer.layout.neighbours import MANY, Neighbours, map_neighbours
 
 _log = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ def warm_up() -> None:
             # no place to keep it: it is compiled again by the next process
             _log.info("umap %s: compiled code cannot be kept on disk", umap.__version__)
     points = np.random.default_rng(0).normal(size=(40, 2)).astype(np.float32)
-    step(nearest(points, 20), points, epochs=2, alpha=0.1, seed=0)
+    step(map_neighbours(points, 20), points, epochs=2, alpha=0.1, seed=0)
     local_join.warm_up()
 
 

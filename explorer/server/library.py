@@ -12,10 +12,12 @@ from itertools import groupby
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from explorer.server.run import Run
 from trainers.data.lru_cache import Cache, CostLimit
 from trainers.errors import RunError
+from trainers.retrieval.probe_results import nearest_images
 from trainers.runs import RunFolder, is_id, list_runs
 from trainers.runs.damage import damaged, reading
 from trainers.runs.records import Frame
@@ -25,6 +27,10 @@ _TIME = 10  # letters of an id that say when; those of a plan and of its runs ar
 MEGABYTE = 2**20
 READ_AGAIN = 64 * MEGABYTE
 """Most bytes kept of what could be read again: maps, coordinates, embeddings, images of datasets."""
+
+
+MANY = 10_000
+"""Of more points the nearest of all are not searched again for a page."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +109,9 @@ class Library:
         self._made: weakref.WeakSet[Run] = weakref.WeakSet()  # those that were dropped and are still used, too
         self.room = CostLimit(READ_AGAIN)
         self._coordinates: Cache[bytes] = Cache(limit=self.room, cost=len)
+        self._neighbours: Cache[tuple[np.ndarray, ...]] = Cache(
+            limit=self.room, cost=lambda lists: sum(ids.nbytes for ids in lists)
+        )
         self._frames: Cache[Frame] = Cache(limit=self.room, cost=_frame_bytes)
         self._embeddings: Cache[tuple[np.ndarray, ...]] = Cache(
             limit=self.room, cost=lambda arms: sum(arm.nbytes for arm in arms)
@@ -171,6 +180,29 @@ class Library:
             key = (run.id, k, path.stat().st_mtime_ns)
         return self._embeddings.get(key, lambda: run.folder.embeddings(k))
 
+    def neighbours(self, run: Run, k: int, count: int) -> tuple[np.ndarray, ...]:
+        """Return for each arm the ``count`` nearest points of every point at frame ``k``, int ``[P, K]``.
+
+        They are exact and in the order of the metrics where the embeddings are kept and the points are at most
+        :data:`MANY`, else those that the map was made of.
+
+        Raises:
+            RunError: there is no frame ``k``, or it is damaged.
+        """
+        return self._neighbours.get((*self._key(run, k), count), lambda: self._search(run, k, count))
+
+    def _search(self, run: Run, k: int, count: int) -> tuple[np.ndarray, ...]:
+        stored = tuple(arm.neighbours[:, :count] for arm in self.frame(run, k).arms)
+        embeddings, probe = self.embeddings(run, k), run.probe
+        if embeddings is None or probe is None or len(probe.labels) > MANY:
+            return stored
+        return tuple(
+            nearest_images(torch.from_numpy(rows.astype(np.float32)), probe.labels, count)
+            if np.isfinite(rows).all()
+            else ids
+            for ids, rows in zip(stored, embeddings, strict=True)
+        )
+
     def close_unwatched(self) -> int:
         """Let go of the runs that nobody has watched for a while; returns how many databases are still open.
 
@@ -194,7 +226,7 @@ class Library:
             self._closed = True
             if self._sweep is not None:
                 self._sweep.cancel()
-        for cache in (self._runs, self._coordinates, self._frames, self._embeddings):
+        for cache in (self._runs, self._coordinates, self._frames, self._embeddings, self._neighbours):
             cache.clear()
 
     def _opened(self, run_id: str) -> Run:

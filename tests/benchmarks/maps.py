@@ -38,7 +38,7 @@ from explorer.layout.frames import STORED_NEIGHBOURS, Layouter
 from explorer.layout.labels import LabelPairs
 from explorer.layout.local_join import follow
 from explorer.layout.measuring import Measurer, Moved
-from explorer.layout.neighbours import MANY, nearest, unit_rows
+from explorer.layout.neighbours import MANY, map_neighbours, unit_rows
 from explorer.layout.quality import kept_neighbours
 from explorer.layout.umap_step import step, warm_up
 from tests.programs import arguments, markdown
@@ -81,7 +81,7 @@ def measure(points: int) -> tuple[dict[str, float], dict[str, float]]:
     second = clock("next frame", lambda: layouter.next(now))
     better = clock("refined map", lambda: layouter.refine(second, now))
     xy = [unpack(frame.arms[0].xy, frame.limit) for frame in (first, second, better)]
-    near = clock("all pairs", lambda: nearest(after, STORED_NEIGHBOURS))
+    near = clock("all pairs", lambda: map_neighbours(after, STORED_NEIGHBOURS))
     if points > MANY:
         clock("neighbours followed", lambda: follow(after, first.arms[0].neighbours, STORED_NEIGHBOURS, 1))
     clock("UMAP step", lambda: step(near, xy[0], epochs=MOVING.epochs, alpha=MOVING.alpha, seed=1))
@@ -136,7 +136,7 @@ def floors(recorded: Path, times: int = 8) -> None:
         k = folder.frames()[-1]
         frame = folder.frame(k)
         for i, (arm, rows) in enumerate(zip(frame.arms, folder.embeddings(k), strict=True)):
-            near, cells = nearest(rows, STORED_NEIGHBOURS), []
+            near, cells = map_neighbours(rows, STORED_NEIGHBOURS), []
             for effort in (CALM, MOVING, TURNED):
                 xy, found = unpack(arm.xy, frame.limit), []
                 for seed in range(times):

@@ -9,7 +9,7 @@ from explorer.layout import effort, frames, local_join, umap_step
 from explorer.layout.effort import CALM, MOVING, TURNED, following, noise_floor
 from explorer.layout.frames import STORED_NEIGHBOURS, Layouter
 from explorer.layout.local_join import LEAST_RECALL, follow
-from explorer.layout.neighbours import nearest, overlap
+from explorer.layout.neighbours import map_neighbours, overlap
 from explorer.layout.pca import pca
 from explorer.layout.quality import kept_neighbours
 from explorer.layout.umap_step import CURVE, step
@@ -37,7 +37,7 @@ def test_maps_keep_more_neighbours_than_pca_part_classes_and_are_nearly_as_good_
     xy, labels = unpack(last.arms[1].xy, last.limit), np.arange(300) % 10
     beside = np.argsort(np.linalg.norm(xy[:, None] - xy[None], axis=2), axis=1)[:, 1:6]
     assert (labels[beside] == labels[:, None]).mean() > 0.9
-    near = nearest(clusters(1.0), 20)
+    near = map_neighbours(clusters(1.0), 20)
     fresh = step(near, pca(clusters(1.0)), epochs=200, alpha=1.0, seed=3)
     assert last.arms[0].quality > 0.9 * kept_neighbours(fresh, near.ids)
 
@@ -102,7 +102,7 @@ def test_pca_frames_say_so_and_umap_starts_from_them() -> None:
 
 
 def test_the_effort_follows_the_change_of_the_neighbours() -> None:
-    now, less, least = (nearest(clusters(order), 20).ids for order in (0.8, 0.3, 0.0))
+    now, less, least = (map_neighbours(clusters(order), 20).ids for order in (0.8, 0.3, 0.0))
     assert following(now, now) == CALM and following(less, now) == MOVING and following(least, now) == TURNED
 
 
@@ -139,7 +139,7 @@ def test_a_step_leaves_its_start_alone_and_the_curve_is_the_library_s() -> None:
     rows = clusters(0.5)
     start = pca(rows)
     copy = start.copy()
-    step(nearest(rows, 20), start, epochs=3, alpha=0.5, seed=0)
+    step(map_neighbours(rows, 20), start, epochs=3, alpha=0.5, seed=0)
     assert np.array_equal(start, copy)
     assert np.allclose(CURVE, find_ab_params(1.0, 0.1), atol=1e-3)
 
@@ -164,8 +164,8 @@ def rows(order: float) -> np.ndarray:
 
 @pytest.mark.usefixtures("many")
 def test_neighbours_are_followed_and_what_is_missed_is_known() -> None:
-    before, now = nearest(rows(0.25), 20), rows(0.32)
-    followed, exact = follow(now, before.ids, 20, seed=1), nearest(now, 20)
+    before, now = map_neighbours(rows(0.25), 20), rows(0.32)
+    followed, exact = follow(now, before.ids, 20, seed=1), map_neighbours(now, 20)
     assert followed is not None
     assert 0.5 < overlap(exact.ids, before.ids) < 0.95, "there is something to follow"
     assert overlap(exact.ids, followed.near.ids) == pytest.approx(followed.recall, abs=0.01)
@@ -179,18 +179,18 @@ def test_neighbours_are_followed_and_what_is_missed_is_known() -> None:
 def test_what_cannot_be_followed_is_searched_anew() -> None:
     strangers = np.random.default_rng(0).integers(0, POINTS, (POINTS, 20))
     assert follow(rows(0.6), strangers, 20, seed=1) is None
-    assert follow(rows(0.6), nearest(rows(0.5), 10).ids, 20, seed=1) is None, "an earlier frame that kept fewer"
+    assert follow(rows(0.6), map_neighbours(rows(0.5), 10).ids, 20, seed=1) is None, "an earlier frame that kept fewer"
     layouter = Layouter()
     layouter.next(snapshot(0, rows(0.6)))
     turned = rows(0.6)[np.random.default_rng(0).permutation(POINTS)]
     arm = layouter.next(snapshot(1, turned)).arms[0]
-    assert maps.RECALL not in arm.measures and np.array_equal(arm.neighbours, nearest(turned, 20).ids)
+    assert maps.RECALL not in arm.measures and np.array_equal(arm.neighbours, map_neighbours(turned, 20).ids)
 
 
 @pytest.mark.usefixtures("many")
 def test_equal_rows_are_equally_near() -> None:
     """Of a collapsed embedding any neighbours are the nearest ones."""
-    before = nearest(rows(0.5), 20)
+    before = map_neighbours(rows(0.5), 20)
     followed = follow(np.ones((POINTS, 8), np.float32), before.ids, 20, seed=1)
     assert followed is not None and followed.recall == 1.0
 
@@ -201,7 +201,7 @@ def test_maps_of_many_points_say_so_and_their_errors_do_not_add_up() -> None:
     made = [layouter.next(snapshot(k, rows(0.25 + 0.05 * k))) for k in range(6)]
     assert maps.RECALL not in made[0].arms[0].measures
     for k, frame in enumerate(made[1:], start=1):
-        arm, exact = frame.arms[0], nearest(rows(0.25 + 0.05 * k), STORED_NEIGHBOURS)
+        arm, exact = frame.arms[0], map_neighbours(rows(0.25 + 0.05 * k), STORED_NEIGHBOURS)
         assert arm.measures[maps.RECALL] >= LEAST_RECALL
         assert overlap(exact.ids, arm.neighbours) > 0.98
         whole = kept_neighbours(unpack(arm.xy, frame.limit), exact.ids)
@@ -209,21 +209,21 @@ def test_maps_of_many_points_say_so_and_their_errors_do_not_add_up() -> None:
     last = snapshot(5, rows(0.5))
     refined = layouter.refine(made[-1], last)
     assert refined is not None and maps.RECALL not in refined.arms[0].measures
-    assert np.array_equal(refined.arms[0].neighbours, nearest(rows(0.5), STORED_NEIGHBOURS).ids)
+    assert np.array_equal(refined.arms[0].neighbours, map_neighbours(rows(0.5), STORED_NEIGHBOURS).ids)
 
 
 def test_maps_of_fewer_points_compare_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(frames, "follow", lambda *_: pytest.fail("searched"))
     layouter = Layouter()
     made = [layouter.next(snapshot(k, rows(order))) for k, order in enumerate((0.5, 0.6))]
-    assert np.array_equal(made[1].arms[0].neighbours, nearest(rows(0.6), STORED_NEIGHBOURS).ids)
-    near, start = nearest(rows(0.6), 20), unpack(made[0].arms[0].xy, made[0].limit)
+    assert np.array_equal(made[1].arms[0].neighbours, map_neighbours(rows(0.6), STORED_NEIGHBOURS).ids)
+    near, start = map_neighbours(rows(0.6), 20), unpack(made[0].arms[0].xy, made[0].limit)
     moved = step(near, start, epochs=5, alpha=0.25, seed=0)
     assert np.array_equal(moved, step(near, start, epochs=5, alpha=0.25, seed=0, points=np.ones(POINTS, bool)))
 
 
 def test_the_noise_floor_of_patches_is_that_of_the_map(monkeypatch: pytest.MonkeyPatch) -> None:
-    near = nearest(rows(0.6), 20)
+    near = map_neighbours(rows(0.6), 20)
     xy = step(near, pca(rows(0.6)), epochs=60, alpha=1.0, seed=0)
     whole = noise_floor(near, xy, MOVING, 3)
     monkeypatch.setattr(effort, "MANY", 1000)

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.decomposition import PCA
 
-from explorer.layout import neighbours
 from explorer.layout.align import grow, procrustes
-from explorer.layout.neighbours import nearest, overlap
+from explorer.layout.neighbours import map_neighbours, overlap
 from explorer.layout.pca import pca
 from explorer.layout.quality import drift, kept_neighbours
 from explorer.layout.snapshots import next_snapshot, thin
@@ -54,32 +53,29 @@ def _slow_neighbours(rows: np.ndarray, k: int) -> np.ndarray:
     return np.array(found)
 
 
-@pytest.mark.parametrize("library", ["faiss", "none"])
-def test_neighbours_are_exact(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    if library == "none":
-        monkeypatch.setattr(neighbours, "faiss_library", lambda: None)
+def test_neighbours_are_exact() -> None:
     rows = np.random.default_rng(0).normal(size=(120, 8)).astype(np.float32)
-    found = nearest(rows, 10)
+    found = map_neighbours(rows, 10)
     assert np.array_equal(found.ids, _slow_neighbours(rows, 10))
     assert (np.diff(found.similarities, axis=1) <= 0).all()
 
 
 def test_a_point_is_never_its_own_neighbour_and_ties_go_by_index() -> None:
     rows = np.repeat(np.eye(3, dtype=np.float32), 4, axis=0)
-    found = nearest(rows, 3)
+    found = map_neighbours(rows, 3)
     assert found.ids[0].tolist() == [1, 2, 3]
     assert found.ids[5].tolist() == [4, 6, 7]
-    many = nearest(np.ones((30, 4), np.float32), 20)
+    many = map_neighbours(np.ones((30, 4), np.float32), 20)
     assert not (many.ids == np.arange(30)[:, None]).any()
     assert overlap(np.array([[1, 2], [3, 4]]), np.array([[2, 9, 1], [5, 3, 6]])) == 0.75
 
 
 def test_of_few_points_there_are_few_and_rows_that_are_not_finite_do_not_spread() -> None:
     for count in (1, 2, 5):
-        assert nearest(np.random.default_rng(0).normal(size=(count, 4)), 20).ids.shape == (count, count - 1)
+        assert map_neighbours(np.random.default_rng(0).normal(size=(count, 4)), 20).ids.shape == (count, count - 1)
     rows = clusters(1.0).astype(np.float32)
     rows[3] = np.nan
-    found = nearest(rows, 5)
+    found = map_neighbours(rows, 5)
     assert np.isfinite(found.similarities).all()
     assert not (found.ids[[0, 1, 2]] == 3).any()
 
@@ -128,14 +124,14 @@ def test_packing_loses_less_than_one_part_in_65535(limit: float) -> None:
 def test_quality_matches_a_slow_count_and_is_defined_on_one_spot() -> None:
     rows = clusters(0.5, points=80)
     xy = pca(rows).astype(np.float64)
-    ids = nearest(rows, 20).ids
+    ids = map_neighbours(rows, 20).ids
     shares = []
     for i in range(80):
         order = np.argsort(np.linalg.norm(xy - xy[i], axis=1), kind="stable")
         near = [j for j in order if j != i][:15]
         shares.append(len(set(near) & set(ids[i, :15].tolist())) / 15)
     assert kept_neighbours(xy, ids) == pytest.approx(np.mean(shares))
-    ids = nearest(clusters(1.0, points=40), 20).ids
+    ids = map_neighbours(clusters(1.0, points=40), 20).ids
     assert 0 <= kept_neighbours(np.zeros((40, 2)), ids) <= 1
     assert kept_neighbours(np.zeros((1, 2)), np.zeros((1, 0), np.int32)) == 1
 

@@ -13,7 +13,7 @@ from explorer.layout.effort import CALM, MOVING, TURNED, refining
 from explorer.layout.frames import Layouter
 from explorer.layout.labels import MOST_PAIRS, MOST_POINTS, LabelPairs
 from explorer.layout.measuring import Measurer
-from explorer.layout.neighbours import nearest, unit_rows
+from explorer.layout.neighbours import map_neighbours, unit_rows
 from explorer.layout.pca import pca
 from explorer.layout.quality import moves, rank_correlation
 from tests.layout.worlds import clusters, snapshot
@@ -159,7 +159,7 @@ class TestFrames:
         better = layouter.refine(last, snapshot(1, *arms))
         assert better is not None and better.k == refined(1) and (better.step, better.seconds) == (last.step, 2.0)
         assert sum(arm.quality for arm in better.arms) > sum(arm.quality for arm in last.arms)
-        assert np.array_equal(better.arms[0].neighbours, nearest(arms[0], 20).ids)
+        assert np.array_equal(better.arms[0].neighbours, map_neighbours(arms[0], 20).ids)
         for arm, before in zip(better.arms, last.arms, strict=True):
             assert arm.measures[maps.EPOCHS] == refining(200).epochs == 200 and maps.NOISE_FLOOR not in arm.measures
             drawn, old = unpack(arm.xy, better.limit), unpack(before.xy, last.limit)

@@ -14,7 +14,7 @@ from trainers.data.roles import Roles
 from trainers.metrics import evaluate
 from trainers.metrics.scores import score, score_roles
 from trainers.retrieval.mistakes import mistakes, severity_shares
-from trainers.retrieval.probe_results import nearest
+from trainers.retrieval.probe_results import nearest_images
 
 NAMES = ("R_at_1", "R_at_5", "AP", "AP_at_R", "P_at_R", "HAP", "NDCG", "ASI", "AP_level0", "AP_level1")
 
@@ -125,11 +125,11 @@ def test_a_worked_example() -> None:
 def test_lists_of_results_are_those_that_are_scored(cameras: int | None) -> None:
     emb, labels, roles = world(5, cameras=cameras, tied=True)
     rows = labels.numpy()
-    ids = nearest(emb, rows, 99, roles=roles)
+    ids = nearest_images(emb, rows, 99, roles)
     assert ids.shape[1] == roles.least(rows[:, 0]) == min(len(allowed(q, rows, roles)) for q in range(len(rows)))
     for q in range(len(rows)):
         assert ids[q].tolist() == slow.nearest(emb, rows, q, allowed(q, rows, roles))[: ids.shape[1]]
-    few = nearest(emb, rows, 2, roles=roles)
+    few = nearest_images(emb, rows, 2, roles)
     result = mistakes(few, rows, roles=roles)
     finding = [q for q in roles.queries if any(rows[j, 0] == rows[q, 0] for j in allowed(q, rows, roles))]
     assert (result.queries, result.left_out) == (len(finding), roles.query.sum() - len(finding))

@@ -18,10 +18,10 @@ from trainers.cli.main import main
 from trainers.errors import RunError
 from trainers.hierarchy import Hierarchy, missed_when_wrong, shared_levels
 from trainers.metrics import evaluate
-from trainers.metrics.catalogue.maps import RECALL
-from trainers.retrieval import probe_results as module
+from trainers.metrics import neighbours as module
+from trainers.metrics.neighbours import nearest
 from trainers.retrieval.mistakes import MistakesOverTraining, mistakes
-from trainers.retrieval.probe_results import nearest, probe_results, query_metrics
+from trainers.retrieval.probe_results import nearest_images, probe_results, query_metrics
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
@@ -30,17 +30,17 @@ def test_results_are_ranked_as_by_the_metrics(depth, step, monkeypatch) -> None:
     monkeypatch.setattr(module, "BLOCK", step)
     emb, labels = tree(depth, 45, depth)
     emb[5:25] = emb[4]  # more ties than are looked at first
-    found, rows = nearest(emb, labels.numpy(), 7), labels.numpy()
+    found, rows = nearest_images(emb, labels.numpy(), 7), labels.numpy()
     assert found.tolist() == [slow.nearest(emb, rows, q)[:7] for q in range(len(rows))]
 
 
 def test_a_gallery_apart_and_more_than_there_are() -> None:
     emb, labels = tree(1, 30, 2)
-    found = nearest(emb[:10], labels[:10].numpy(), 99, emb[10:], labels[10:].numpy())
+    found = nearest(emb[:10], emb[10:], 99).ids
     assert found.shape == (10, 20)
     cosine = torch.nn.functional.normalize(emb[:10]) @ torch.nn.functional.normalize(emb[10:]).T
     assert found.tolist() == cosine.argsort(dim=1, descending=True).tolist()
-    assert nearest(emb[:5], labels[:5].numpy(), 9).shape == (5, 4)
+    assert nearest_images(emb[:5], labels[:5].numpy(), 9).shape == (5, 4)
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
@@ -48,7 +48,7 @@ def test_a_gallery_apart_and_more_than_there_are() -> None:
 def test_mistakes_follow_their_definitions(depth, k) -> None:
     emb, tensor = tree(depth + 7, 60, depth, branch=3)
     labels = tensor.numpy()
-    ids = nearest(emb, labels, k)
+    ids = nearest_images(emb, labels, k)
     result = mistakes(ids, labels)
     wanted = [sum(labels[j, 0] == labels[q, 0] for j in range(60)) - 1 for q in range(60)]
     asked = [q for q in range(60) if wanted[q]]
@@ -96,7 +96,7 @@ def test_severity_given_a_wrong_first_result_counts_these_alone(depth: int) -> N
     """Whoever is wrong seldom is not therefore wrong badly: the shares of all first results cannot tell."""
     emb, tensor = tree(depth + 7, 60, depth, branch=3)
     labels = tensor.numpy()
-    ids = nearest(emb, labels, 1)
+    ids = nearest_images(emb, labels, 1)
     result = mistakes(ids, labels)
     asked = [q for q in range(60) if (labels[:, 0] == labels[q, 0]).sum() > 1]
     shared = shared_levels(labels[ids[asked, 0]], labels[asked])
@@ -123,22 +123,17 @@ def test_a_perfect_ranking_has_no_mistakes(k) -> None:
         np.testing.assert_allclose(table.of_class, table.best, atol=1e-15)
 
 
-def test_results_of_a_frame_are_the_stored_ones_or_come_from_the_embeddings(tmp_path: Path) -> None:
+def test_results_of_a_frame_come_from_the_embeddings_or_are_the_stored_ones(tmp_path: Path) -> None:
     folder = make_run(tmp_path, points=120, frames=2)
-    stored = [arm.neighbours for arm in folder.frame(1).arms]
-    for probe_result, want in zip(probe_results(folder, 1, 10), stored, strict=True):
-        np.testing.assert_array_equal(probe_result, want[:, :10])
-    labels = folder.probe().labels
-    for probe_result, arm in zip(probe_results(folder, 1, 40), folder.embeddings(1), strict=True):
-        np.testing.assert_array_equal(probe_result, nearest(torch.from_numpy(arm.astype(np.float32)), labels, 40))
-    frame = folder.frame(1)
-    wrong = [replace(arm, neighbours=arm.neighbours[::-1].copy(), measures={RECALL: 0.99}) for arm in frame.arms]
-    folder.add_frame(replace(frame, arms=tuple(wrong)))
-    for probe_result, arm in zip(
-        probe_results(folder, 1, 10), folder.embeddings(1), strict=True
-    ):  # the map's may not be exact
-        np.testing.assert_array_equal(probe_result, nearest(torch.from_numpy(arm.astype(np.float32)), labels, 10))
+    labels, frame = folder.probe().labels, folder.frame(1)
+    folder.add_frame(replace(frame, arms=tuple(replace(arm, neighbours=arm.neighbours[::-1]) for arm in frame.arms)))
+    for count in (10, 40):  # whatever the map was made of
+        for probe_result, arm in zip(probe_results(folder, 1, count), folder.embeddings(1), strict=True):
+            expected = [slow.nearest(arm.astype(np.float32), labels, query)[:count] for query in range(120)]
+            assert probe_result.tolist() == expected
     folder.embeddings_path(1).unlink()
+    for probe_result, arm in zip(probe_results(folder, 1, 10), folder.frame(1).arms, strict=True):
+        np.testing.assert_array_equal(probe_result, arm.neighbours[:, :10])
     with pytest.raises(RunError, match="keeps 20 results"):
         probe_results(folder, 1, 40)
 
@@ -155,8 +150,8 @@ def test_mistakes_over_training_are_those_of_each_frame_and_read_once(tmp_path: 
             np.testing.assert_array_equal(moment.topk, whole.topk)
             np.testing.assert_array_equal(moment.top1, whole.top1)
     read = []
-    whole_frame = type(folder).frame
-    monkeypatch.setattr(type(folder), "frame", lambda self, k: read.append(k) or whole_frame(self, k))
+    whole = type(folder).embeddings
+    monkeypatch.setattr(type(folder), "embeddings", lambda self, k: read.append(k) or whole(self, k))
     over.series(10)
     assert read == []
     folder.frame_path(2).unlink()
@@ -195,7 +190,7 @@ def test_an_arm_that_diverged_has_no_results_and_the_others_keep_theirs(
 def test_some_queries_alone_are_those_whose_lists_are_given_alone() -> None:
     emb, labels = tree(3, 60, 3)
     labels = labels.numpy()
-    ids = nearest(emb, labels, 6)
+    ids = nearest_images(emb, labels, 6)
     chosen = np.array([3, 4, 17, 40, 59])
     some = mistakes(ids, labels, among=chosen)
     counted = [row for row in chosen if (labels[:, 0] == labels[row, 0]).sum() > 1]

@@ -13,11 +13,12 @@ from explorer.server.library import Library
 from explorer.tabs.live.neighbours import neighbours
 from tests.metrics import slow
 from tests.synthetic import make_run
+from trainers.metrics.neighbours import best
 from trainers.metrics.scores import score_query
 from trainers.parameters import Choice
-from trainers.retrieval.probe_results import nearest_others, probe_of, probe_results
+from trainers.retrieval.probe_results import probe_of, probe_results
 from trainers.retrieval.results import FoundImage, Query, Ranking, RunArm, largest_tie, with_equals
-from trainers.retrieval.retriever import Retriever, nearest, whole_order
+from trainers.retrieval.retriever import Retriever, whole_order
 from trainers.runs import RunFolder
 from trainers.runs.records import Snapshot
 
@@ -44,7 +45,7 @@ def test_the_less_related_of_equal_results_stands_first(
 ) -> None:
     values: np.ndarray = np.array(similarity, number)
     for k in range(8):
-        rows, near = nearest(values, k, np.array([0]), match)
+        rows, near = best(values, k, np.array([0]), match)
         assert rows.tolist() == expected[:k]
         np.testing.assert_array_equal(near, values[rows])
     others = [row for row in expected if row != 3]
@@ -84,7 +85,7 @@ def test_the_list_has_the_scores_of_the_metrics(seed: int, tree: bool) -> None:
     match = rng.random((60, 3)) < 0.4
     match = np.logical_or.accumulate(match, axis=1) if tree else match
     similarity = rng.integers(-3, 3, 60) / 4
-    rows, _ = nearest(similarity, 60, np.array([], int), match)
+    rows, _ = best(similarity, 60, np.array([], int), match)
     names = ("AP", "HAP", "NDCG", "P_at_10", "AP_level2")
     assert score_query(match, names, order=rows) == pytest.approx(score_query(match, names, similarity=similarity))
 
@@ -156,7 +157,5 @@ def test_lists_of_a_run_have_the_order_of_the_metrics(kind: str, tmp_path: Path)
         for arm, vectors in enumerate(embeddings):
             expected = slow.nearest(vectors, labels, query)[:10]
             assert live[arm]["ids"] == expected
-            assert nearest_others(vectors, labels, np.array([query]), 10)[0].tolist() == expected
             listed = found[arm]
-            if kind != "none":  # without ties the ones of the map stay
-                assert listed is not None and listed[query].tolist() == expected
+            assert listed is not None and listed[query].tolist() == expected

@@ -12,13 +12,14 @@ from torch import Tensor
 
 from trainers.errors import UserError
 from trainers.kinds import arm_titles
+from trainers.metrics.neighbours import best
 from trainers.object_removal.reliance.occlusion import GRID, edges, occlude
 from trainers.object_removal.reliance.queries import mean_colour
 from trainers.parameters import Choice
 from trainers.progress import Progress, part_of, silent
 from trainers.retrieval.query import SIDE, Asked, pixels_of
 from trainers.retrieval.results import Query, RunArm
-from trainers.retrieval.retriever import Retriever, nearest
+from trainers.retrieval.retriever import Retriever
 from trainers.runs import RunFolder
 from trainers.training.embedding import ImageEncoder
 
@@ -154,4 +155,4 @@ def _map(
 def _first(retriever: Retriever, encoder: ImageEncoder, asked: Asked, image: Tensor, progress: Progress) -> np.ndarray:
     compared = retriever.kept.compared(encoder, asked.gallery, progress)
     vector = retriever.kept.embed(encoder, image[None])[0]
-    return nearest(compared.similarities(vector), FIRST, asked.left_out)[0]
+    return best(compared.similarities(vector), FIRST, asked.left_out)[0]

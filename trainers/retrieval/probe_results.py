@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,18 +14,12 @@ from trainers.config import Config
 from trainers.data.lru_cache import Cache
 from trainers.data.roles import Roles
 from trainers.errors import RunError, UserError
-from trainers.hierarchy import shared_levels
 from trainers.kinds import arm_titles, diagnoses, kind_of
-from trainers.metrics.blocks import BLOCK, EXACT, GRID
-from trainers.metrics.catalogue.maps import RECALL
-from trainers.metrics.checks import check_finite
+from trainers.metrics.neighbours import Classes, nearest
 from trainers.metrics.scores import score_roles
 from trainers.runs.reader import RunReader
 from trainers.runs.records import Probe
 from trainers.runs.regular import is_regular
-
-_TIE = 2.0**-22  # cosines in float32 that differ less may be equal
-_SPARE = 8  # more are looked at than asked for, to see which queries have ties at the edge of their list
 
 
 def check_single(run: str, config: Config) -> None:
@@ -107,135 +101,52 @@ def newest_embeddings(folder: RunReader) -> int:
 def probe_results(folder: RunReader, k: int, count: int) -> list[np.ndarray | None]:
     """Return the ids ``[P, count]`` of the results of every probe image in every arm, at frame ``k``.
 
-    Those stored with the frame, which the page shows, where they are enough and exact; else, or where no map is drawn,
-    from the embeddings; of queries and a gallery always from the embeddings, among the gallery. An arm whose embeddings
-    are kept and not all finite has None: its map holds no results.
+    They are searched by the embeddings, of queries and a gallery among the gallery; where embeddings are not kept, they
+    are those stored with the frame. An arm whose embeddings are not all finite has None: its map holds no results.
 
     Raises:
         RunError: there is no such frame, it keeps too few results and no embeddings, or no arm has results.
     """
-    kept = is_regular(folder.embeddings_path(k))
-    drawn = k in folder.frames() or not kept
-    drawn_arms = folder.frame(k).arms if drawn else ()
-    stored = [arm.neighbours for arm in drawn_arms]
     probe = probe_of(folder)
     labels, roles = probe.labels, roles_of(probe)
-    most = min(count, len(labels) - 1 if roles is None else roles.least(labels[:, 0]))
-    searched = kept and any(RECALL in arm.measures for arm in drawn_arms)  # those of a map of very many images
-    if roles is None and drawn and not searched and all(ids.shape[1] >= most for ids in stored):
-        if not kept:
-            return [ids[:, :most] for ids in stored]
-        known = zip(stored, _finite(folder, k), strict=True)
-        return [None if arm is None else _ties_settled(ids, arm, labels, most) for ids, arm in known]
-    if not kept and roles is not None:
+    if is_regular(folder.embeddings_path(k)):
+        arms = probe_embeddings(folder, k)
+        return [None if arm is None else nearest_images(torch.from_numpy(arm), labels, count, roles) for arm in arms]
+    stored = [arm.neighbours for arm in folder.frame(k).arms]
+    if roles is not None:
         raise RunError(
             f"Frame {k} of run {folder.id} keeps no embeddings to search the gallery with. Choose the last frame."
         )
-    if not kept:
+    most = min(count, len(labels) - 1)
+    if any(ids.shape[1] < most for ids in stored):
         raise RunError(
             f"Frame {k} of run {folder.id} keeps {stored[0].shape[1]} results of each image and no embeddings; "
             f"got {count}. Choose fewer results, or the last frame."
         )
-    arms = probe_embeddings(folder, k)
-    return [None if arm is None else nearest(torch.from_numpy(arm), labels, most, roles=roles) for arm in arms]
+    return [ids[:, :most] for ids in stored]
 
 
-def nearest(
-    embeddings: Tensor,
-    labels: np.ndarray,
-    count: int,
-    gallery: Tensor | None = None,
-    gallery_labels: np.ndarray | None = None,
-    *,
-    roles: Roles | None = None,
-) -> np.ndarray:
-    """Find the nearest images by cosine, in the order of the metrics: of equal ones the less relevant first, then by
-    id.
+def nearest_images(rows: Tensor, labels: np.ndarray, count: int, roles: Roles | None = None) -> np.ndarray:
+    """Find the nearest others of each image, or the nearest of its gallery; see :func:`nearest`.
 
     Args:
-        embeddings: ``[Q, D]`` floating, raw.
-        labels: integers ``[Q, L]``, finest first.
-        count: results of each query; fewer where the gallery is smaller.
-        gallery, gallery_labels: ``[G, D]`` and ``[G, L]``; None: each image is searched among the others.
-        roles: of these images; each is then searched among the gallery, see :class:`trainers.data.roles.Roles`.
+        rows: ``[P, D]`` floating, raw embeddings.
+        labels: integers ``[P, L]``, finest first.
+        count: results of each image; fewer where there are fewer.
+        roles: of these images; None: they are not divided.
 
     Returns:
-        int64 ``[Q, k]``, rows of the gallery; with roles, of the images.
+        int64 ``[P, k]``, rows of these images.
 
     Raises:
         UserError: values are not finite.
     """
-    within = gallery is None
-    known, kept = (embeddings, labels) if gallery is None or gallery_labels is None else (gallery, gallery_labels)
-    check_finite(embeddings, "embeddings")
-    check_finite(known, "gallery")
-    count = min(count, len(known) - within if roles is None else roles.least(labels[:, 0]))
-    parts = []
-    for part, keys in _keys(embeddings, known, within):
-        if roles is not None:
-            keys[torch.from_numpy(roles.hidden(np.arange(part.start, part.stop), labels[:, 0]))] = -torch.inf
-        parts.append(_block(part, keys, labels, kept, count))
-    return np.concatenate(parts) if parts else np.zeros((0, count), np.int64)
-
-
-def nearest_others(embeddings: np.ndarray, labels: np.ndarray, queries: np.ndarray, count: int) -> np.ndarray:
-    """Find the nearest others of some of the images, in the order of :func:`nearest`: int64 ``[Q, k]``.
-
-    Args:
-        embeddings: float ``[P, D]``, raw; labels: integers ``[P, L]``.
-        queries: int ``[Q]``, rows of these.
-        count: results of each; at most P - 1.
-    """
-    rows = torch.from_numpy(embeddings.astype(np.float32))
-    wanted = min(count + 1, len(rows))
-    found = nearest(rows[queries], labels[queries], wanted, rows, labels)
-    itself = found == queries[:, None]  # among many equal ones it need not be
-    itself[~itself.any(axis=1), -1] = True
-    return found[~itself].reshape(len(queries), wanted - 1)
-
-
-def _ties_settled(ids: np.ndarray, embeddings: np.ndarray, labels: np.ndarray, count: int) -> np.ndarray:
-    """Return the first ``count`` of the stored results; those of queries with equal ones again, in the order of
-    :func:`nearest`.
-    """
-    shown = ids[:, : count + 1].astype(np.int64)
-    unit = functional.normalize(torch.from_numpy(embeddings.astype(np.float32)), dim=1, eps=1e-12).numpy()
-    near = np.stack([np.einsum("pd,pd->p", unit, unit[column]) for column in shown.T], axis=1)
-    tied = np.flatnonzero((np.abs(np.diff(near, axis=1)) < _TIE).any(axis=1))
-    settled = shown[:, :count].copy()
-    if len(tied):
-        settled[tied] = nearest_others(embeddings, labels, tied, count)
-    return settled
-
-
-def _keys(queries: Tensor, gallery: Tensor, within: bool) -> Iterator[tuple[slice, Tensor]]:
-    """Yield slices of the queries and their cosines ``[b, G]`` on the metrics' grid, the nearest the highest."""
-    number = torch.float64 if len(queries) * len(gallery) <= EXACT else torch.float32
-    unit = functional.normalize(gallery.to(number), dim=1, eps=1e-12)
-    step = max(1, BLOCK // max(len(gallery), 1))
-    for first in range(0, len(queries), step):
-        part = slice(first, min(first + step, len(queries)))
-        keys = (functional.normalize(queries[part].to(number), dim=1, eps=1e-12) * GRID[number]) @ unit.T
-        if within:
-            rows = torch.arange(part.start, part.stop)
-            keys[rows - part.start, rows] = -torch.inf
-        yield part, keys
-
-
-def _block(part: slice, keys: Tensor, labels: np.ndarray, kept: np.ndarray, count: int) -> np.ndarray:
-    if not count:
-        return np.zeros((len(keys), 0), np.int64)
-    best = keys.topk(min(count + _SPARE, keys.shape[1]), dim=1)
-    values, ids = best.values.round().numpy(), best.indices.numpy()
-    asked = labels[part]
-    order = np.lexsort((ids, shared_levels(kept[ids], asked[:, None]), -values), axis=1)[:, :count]
-    chosen: np.ndarray = np.take_along_axis(ids, order, axis=1)
-    if keys.shape[1] > count + _SPARE:
-        for row in np.flatnonzero(values[:, count - 1] == values[:, -1]):  # more ties than were looked at
-            some = np.flatnonzero(keys[row].round().numpy() >= values[row, -1])
-            exact = keys[row, some].round().numpy()
-            chosen[row] = some[np.lexsort((some, shared_levels(kept[some], asked[row]), -exact))[:count]]
-    return chosen
+    classes = Classes(queries=labels, gallery=labels)
+    if roles is None:
+        return nearest(rows, rows, count, classes=classes, own=np.arange(len(rows))).ids
+    finest = labels[:, 0]
+    fewest = min(count, roles.least(finest))
+    return nearest(rows, rows, fewest, classes=classes, hidden=lambda part: roles.hidden(part, finest)).ids
 
 
 METRICS = ("R_at_1", "AP", "HAP", "NDCG")

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from trainers.losses.contextual import contextual_similarity
+from trainers.metrics.checks import unit_rows
 from trainers.parameters import parameter
 from trainers.registry import Descriptor
 
@@ -53,12 +54,6 @@ class Reranking(Descriptor):
         return np.lexsort((-np.asarray(similarity), -scores[1:]))
 
 
-def unit_rows(rows: np.ndarray) -> np.ndarray:
-    """Scale rows ``[N, D]`` to length one, in float64."""
-    rows = rows.astype(np.float64)
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True).clip(min=1e-12)
-
-
 @dataclass(frozen=True, kw_only=True)
 class ContextualReranking:
     """Size of a neighbourhood, its slack, and the weight of the cosine."""
@@ -75,7 +70,7 @@ def contextual_score(rows: np.ndarray, parameters: ContextualReranking) -> np.nd
     the expansion over mutual neighbours of half the size and the mean of both directions. It is the similarity that the
     contextual loss trains, of all these images in place of a batch.
     """
-    unit, p = torch.from_numpy(unit_rows(rows)), parameters
+    unit, p = unit_rows(torch.from_numpy(rows)), parameters
     cosines = unit @ unit.T
     context = contextual_similarity(cosines, min(p.k, len(unit)), p.eps, 1.0)
     return ((1 - p.lam) * context[0] + p.lam * cosines[0]).numpy()
@@ -114,7 +109,7 @@ def k_reciprocal_score(rows: np.ndarray, parameters: KReciprocal) -> np.ndarray:
     R(q, k1 / 2) of each q in R(p, k1) of which more than two thirds lie in R(p, k1) (Eq. 5). V_p weighs its members by
     exp(-d) (Eq. 7), is averaged over N(p, k2) (Eq. 11), and d_J = 1 - sum min(V_p, V_g) / sum max(V_p, V_g) (Eq. 10).
     """
-    unit, p = unit_rows(rows), parameters
+    unit, p = unit_rows(torch.from_numpy(rows)).numpy(), parameters
     distance = (2 - 2 * unit @ unit.T).clip(min=0)
     np.fill_diagonal(distance, -1)  # every image first among its own neighbours, before copies of itself
     ranked = distance.argsort(axis=1, kind="stable")

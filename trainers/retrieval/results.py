@@ -10,13 +10,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from trainers.cells import csv_text, encodable
 from trainers.hierarchy import Ancestor
-from trainers.metrics.blocks import GRID
 from trainers.metrics.catalogue.ranking import graded
+from trainers.metrics.neighbours import on_grid
 from trainers.metrics.ranked_lists import Column, RankedBlock
 from trainers.object_removal.removal import Target
 from trainers.parameters import Choice
@@ -113,35 +112,6 @@ def _curve(weight: np.ndarray, precision: np.ndarray) -> Curve | None:
     """Make a curve from the weight and precision ``[P]`` of each item of a list; None: it has none."""
     total = np.cumsum(weight)
     return Curve(recall=total / total[-1], precision=precision) if len(total) else None
-
-
-_GRIDS = {np.dtype(np.float32): GRID[torch.float32], np.dtype(np.float64): GRID[torch.float64]}
-
-
-def on_grid(similarity: np.ndarray) -> np.ndarray:
-    """Round similarities to the grid of the metrics, on which those that count as equal are equal: same shape, float64.
-
-    Args:
-        similarity: float32 or float64; others are taken as float64.
-    """
-    grid = _GRIDS.get(similarity.dtype, GRID[torch.float64])
-    rounded: np.ndarray = np.rint(similarity.astype(np.float64) * grid)
-    return rounded
-
-
-def order(similarity: np.ndarray, rows: np.ndarray, match: np.ndarray | None) -> np.ndarray:
-    """Order results, the most similar first; of equal ones the less related first, then by row: int64 ``[n]``.
-
-    Args:
-        similarity: float ``[n]``.
-        rows: int64 ``[n]``, of the gallery.
-        match: bool ``[G, L]``, agreement of each image of the gallery with the query; None: not known.
-    """
-    near = -on_grid(similarity)
-    if match is None:
-        return np.lexsort((rows, near))
-    known = match[rows]
-    return np.lexsort((rows, known @ (1 << np.arange(known.shape[1])), known.sum(axis=1), near))
 
 
 def with_equals(rows: np.ndarray, similarity: np.ndarray, left_out: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ from trainers.data.decode import decode_query
 from trainers.errors import ParameterError, UserError
 from trainers.hierarchy import class_path, common_ancestor, shared_levels
 from trainers.kinds import kind_of
+from trainers.metrics.neighbours import best, order
 from trainers.metrics.scores import query_block, score_query
 from trainers.object_removal.reliance.queries import ALONE, WITHOUT
 from trainers.parameters import Choice, entry
@@ -34,8 +35,6 @@ from trainers.retrieval.results import (
     Retrieval,
     RunArm,
     curves_of,
-    on_grid,
-    order,
     with_equals,
 )
 from trainers.retrieval.search_cache import Kept
@@ -44,25 +43,6 @@ from trainers.runs import RunFolder
 
 SCORES = ("AP", "HAP", "NDCG")
 """Metrics of a query against the whole gallery."""
-
-
-def nearest(
-    similarity: np.ndarray, k: int, left_out: np.ndarray, match: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows and similarities of the ``k`` largest, none of ``left_out``, in the order of
-    :func:`trainers.retrieval.results.order`.
-    """
-    values = similarity
-    if len(left_out):
-        values = similarity.copy()
-        values[left_out] = -np.inf
-    k = min(k, len(values) - len(left_out))
-    if k < 1:
-        return np.zeros(0, np.int64), np.zeros(0, values.dtype)
-    rounded = on_grid(values)
-    rows = np.flatnonzero(rounded >= np.partition(rounded, -k)[-k])
-    rows = rows[order(values[rows], rows, match)][:k]
-    return rows, values[rows]
 
 
 def ranking(
@@ -316,7 +296,7 @@ class Retriever:
             whole = compared.similarities(query) if chosen.descriptor.exact or settings.scores else None
             depth = max(settings.k, RERANKED) if settings.rerank is not None else settings.k
             if chosen.descriptor.exact and whole is not None:
-                rows, near = nearest(whole, depth, asked.left_out, asked.match)
+                rows, near = best(whole, depth, asked.left_out, asked.match)
             else:
                 rows, near = built.nearest(vectors, query, depth, asked.query_row)
                 if whole is not None:  # an index finds some of many equal ones, whatever their classes
@@ -374,7 +354,7 @@ class Retriever:
         for form, vector in vectors.items():
             whole = compared.similarities(vector)
             whole[asked.gallery.twins(asked.query_row)] = -1.0
-            rows, near = nearest(whole, len(before), asked.left_out, asked.match)
+            rows, near = best(whole, len(before), asked.left_out, asked.match)
             rankings[form] = ranking(asked, rows, near, measured(asked, whole, None, curves=False))
         stay = len({result.row for result in rankings[WITHOUT].results} & set(before))
         return After(rankings=rankings, stays=stay / len(before) if before else float("nan"))

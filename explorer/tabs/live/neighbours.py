@@ -12,7 +12,8 @@ from explorer.server.run import Run
 from trainers.errors import RunError
 from trainers.hierarchy import shared_levels
 from trainers.metrics import describe, evaluate
-from trainers.retrieval import probe_results
+from trainers.metrics.neighbours import Classes, nearest
+from trainers.retrieval.probe_results import roles_of
 from trainers.runs.records import FrameArm, Probe
 
 RESULTS = 10
@@ -37,7 +38,7 @@ def neighbours(library: Library, run: Run, k: int, index: int) -> dict[str, Any]
         raise RunError(f"The run {run.id} has {count} points, numbered from 0; there is no point {index}.")
     frame = library.frame(run, k)
     embeddings = library.embeddings(run, k)
-    roles = probe_results.roles_of(probe)
+    roles = roles_of(probe)
     hidden = None if roles is None else roles.hidden(np.array([index]), probe.labels[:, 0])[0]
     arms = []
     for i, arm in enumerate(frame.arms):
@@ -80,9 +81,10 @@ def _nearest(
         ids: np.ndarray = arm.neighbours[index]
         return ids[~hidden[ids]]
     rows, shown = torch.from_numpy(vectors.astype(np.float32)), np.flatnonzero(~hidden)
-    asked, gallery = slice(index, index + 1), torch.from_numpy(shown)
-    found = probe_results.nearest(rows[asked], probe.labels[asked], RESULTS, rows[gallery], probe.labels[shown])
-    return shown[found[0]]
+    asked = slice(index, index + 1)
+    classes = Classes(queries=probe.labels[asked], gallery=probe.labels[shown])
+    found: np.ndarray = shown[nearest(rows[asked], rows[torch.from_numpy(shown)], RESULTS, classes=classes).ids[0]]
+    return found
 
 
 def _scored(

@@ -39,7 +39,7 @@ def ahead_at(library: Library, run: Run, k: int) -> list[list[int]]:
 
 
 def _results(library: Library, run: Run, k: int) -> np.ndarray:
-    return np.stack([arm.neighbours[:, :RESULTS] for arm in library.frame(run, k).arms])
+    return np.stack(library.neighbours(run, k, RESULTS))
 
 
 def most_telling(results: np.ndarray, labels: np.ndarray, queries: np.ndarray | None = None) -> int:

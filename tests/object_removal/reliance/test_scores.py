@@ -12,6 +12,7 @@ from torch import Tensor
 from tests.metrics import slow
 from trainers.config import DataChoice
 from trainers.metrics.bootstrap import bootstrap
+from trainers.metrics.neighbours import nearest
 from trainers.object_removal.reliance.objects import ObjectImages, ObjectRequest
 from trainers.object_removal.reliance.queries import (
     ALONE,
@@ -34,7 +35,6 @@ from trainers.object_removal.reliance.results import (
     BackgroundResult,
     FormScores,
     chance,
-    nearest,
     score_forms,
 )
 from trainers.object_removal.reliance.sources import load_objects
@@ -141,8 +141,9 @@ def test_every_number_is_that_of_a_loop(objects: ObjectImages, exact: Queries) -
 
 def test_an_image_is_never_its_own_neighbour_and_small_galleries_give_fewer() -> None:
     gallery = torch.eye(4)
-    assert nearest(gallery, gallery, np.arange(4)).tolist() == [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]]
-    assert nearest(gallery[:1], gallery, np.array([-1]), 2).tolist() == [[0, 1]]
+    within = nearest(gallery, gallery, 10, own=np.arange(4)).ids
+    assert within.tolist() == [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]]
+    assert nearest(gallery[:1], gallery, 2, own=np.array([-1])).ids.tolist() == [[0, 1]]
 
 
 def result_of(objects: ObjectImages, queries: Queries, *arms: dict[str, FormScores]) -> BackgroundResult:

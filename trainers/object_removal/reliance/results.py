@@ -16,6 +16,7 @@ from trainers.metrics.blocks import ranked_blocks
 from trainers.metrics.bootstrap import bootstrap
 from trainers.metrics.measure import Measure
 from trainers.metrics.names import Described, describe, parse_all
+from trainers.metrics.neighbours import Classes, nearest
 from trainers.metrics.scores import score_blocks
 from trainers.object_removal.reliance.objects import ObjectImages
 from trainers.object_removal.reliance.queries import MOVED, PLACEBO, RELIT, SILHOUETTE, TITLES, WHOLE, WITHOUT, Queries
@@ -23,7 +24,6 @@ from trainers.object_removal.reliance.queries import MOVED, PLACEBO, RELIT, SILH
 METRICS = ("R_at_1", "HAP")
 NEAREST = 10
 """Neighbours that are compared."""
-_CELLS = 2**22  # similarities held at once
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,40 +75,23 @@ def score_forms(
     """
     metrics = parse_all(METRICS, labels.shape[1])
     untouched = forms[WHOLE]
-    near = nearest(untouched, gallery, indices)
+    classes = Classes(queries=labels[indices], gallery=labels)
+    near = {
+        form: nearest(queries.double(), gallery.double(), NEAREST, classes=classes, own=indices).ids
+        for form, queries in forms.items()
+    }
     scores = {}
     for form, queries in forms.items():
         values = score_blocks(ranked_blocks(queries, labels[indices], gallery, labels, indices), metrics).values
-        nearest_rows = near if form == WHOLE else nearest(queries, gallery, indices)
         scores[form] = FormScores(
             metrics=values,
-            nearest=nearest_rows,
-            stays=np.array([len(np.intersect1d(a, b)) for a, b in zip(near, nearest_rows, strict=True)])
-            / near.shape[1],
+            nearest=near[form],
+            stays=np.array([len(np.intersect1d(a, b)) for a, b in zip(near[WHOLE], near[form], strict=True)])
+            / near[form].shape[1],
             similarity=torch.nn.functional.cosine_similarity(queries.double(), untouched.double()).numpy(),
-            missed=missed_when_wrong(shared_levels(labels[nearest_rows[:, 0]], labels[indices]), labels.shape[1]),
+            missed=missed_when_wrong(shared_levels(labels[near[form][:, 0]], labels[indices]), labels.shape[1]),
         )
     return scores
-
-
-def nearest(queries: Tensor, gallery: Tensor, indices: np.ndarray, count: int = NEAREST) -> np.ndarray:
-    """Find the most similar images, int64 ``[Q, K]``, K at most ``count``; of equal ones the first comes first.
-
-    Args:
-        indices: int64 ``[Q]``, of each query's own image, which is left out; -1: it is not in the gallery.
-    """
-    unit = torch.nn.functional.normalize(gallery.double(), dim=1)
-    asked = torch.nn.functional.normalize(queries.double(), dim=1)
-    kept = min(count, len(gallery) - int((indices >= 0).any()))
-    rows = np.empty((len(queries), kept), dtype=np.int64)
-    step = max(1, _CELLS // max(1, len(gallery)))
-    for first in range(0, len(queries), step):
-        part = slice(first, first + step)
-        similarity = (asked[part] @ unit.T).numpy()
-        there = np.flatnonzero(indices[part] >= 0)
-        similarity[there, indices[part][there]] = -np.inf
-        rows[part] = np.argsort(-similarity, axis=1, kind="stable")[:, :kept]
-    return rows
 
 
 def chance(labels: np.ndarray, indices: np.ndarray) -> float:
