@@ -39,7 +39,7 @@ def _cache_of_our_own() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _starts_of_our_own() -> Iterator[None]:
-    """Trainers and map processes are forked, see :mod:`tests.zygote`; ``zygote.cold()`` starts one as people do."""
+    """Trainers and verbs are forked, see :mod:`tests.zygote`; ``zygote.cold()`` starts one as people do."""
     zygote.install()
     yield
     zygote.close()

@@ -1,9 +1,9 @@
-"""Starts ``python -m trainers``, trainers and map processes from processes that have imported what these import.
+"""Starts ``python -m trainers``, trainers and their like from a process that has imported what these import.
 
 Importing takes seconds, a fork milliseconds. :func:`install` changes how :class:`subprocess.Popen` starts a child: a
-module of :data:`WARM` begins in a process that is forked from a *zygote*, which has one thread, imports and forks. The
-forked process is a child of whoever asked for it, with a number, an exit status and signals of its own: once the fork
-in between has ended, the kernel gives it to the nearest subreaper among its ancestors. It runs the module as
+module of :data:`STARTED` begins in a process that is forked from a *zygote*, which has one thread, imports and forks.
+The forked process is a child of whoever asked for it, with a number, an exit status and signals of its own: once the
+fork in between has ended, the kernel gives it to the nearest subreaper among its ancestors. It runs the module as
 ``__main__`` and ends as the interpreter does. A fork of it, made before its first thread, is its children's zygote.
 
 All else starts cold: other flags of Python, other systems than Linux, and an environment that differs in a variable
@@ -36,18 +36,17 @@ from typing import Any, NoReturn
 from trainers.training.parent_watch import leave
 
 ROOT = Path(__file__).resolve().parents[1]
-MAPS = "explorer.layout.process"
-WARM = {
-    "trainers": (
-        *("trainers.cli.main", "trainers.worker", "trainers.kinds.metric_learning.loop", "trainers.plans.runner"),
-        *("trainers.data.labelled.loader", "trainers.data.source_check", "torch._dynamo", "huggingface_hub.repocard"),
-    ),
-    MAPS: ("explorer.layout.service", "explorer.layout.warm", "umap"),
-}
-"""By the module that is started, or its package: what its zygote imports."""
+IMPORTED = (
+    *("trainers.cli.main", "trainers.worker", "trainers.plans.runner", "trainers.kinds.metric_learning.loop"),
+    *("trainers.kinds.contrastive.loop", "trainers.data.labelled.loader", "trainers.data.source_check"),
+    *("trainers.distributed.group", "torch._dynamo", "huggingface_hub.repocard"),
+)
+STARTED = re.compile(r"(trainers|tests\.distributed)(\..+)?")
+"""The modules that are forked."""
 THREADS = "OMP_NUM_THREADS"
 READ_LATE = re.compile(
     rf"{THREADS}|PYTHONPATH|RANKSCOPE_(?!KINDS|PLUGINS_FAILED)\w+|(GRADIO|PYTEST|TORCHELASTIC|SLURM)_\w+|COLUMNS|LINES"
+    "|SETTINGS|LARGEST|STOP_AFTER|NORM|FAILS"  # of tests.distributed
     "|(LOCAL_)?RANK|WORLD_SIZE|MASTER_(ADDR|PORT)|CUDA_VISIBLE_DEVICES|PWD|OLDPWD|SHLVL|_"
 )
 """Variables that are read when they are needed; of the first two :func:`_become` does what libraries do on import."""
@@ -102,12 +101,12 @@ class Zygote:
             self._process.wait()
 
 
-_zygotes: dict[str, Zygote | None] = {}
+_zygotes: list[Zygote] = []
 _making = threading.RLock()
 
 
 def install() -> None:
-    """Have this process start the modules of :data:`WARM` from zygotes, where the system can."""
+    """Have this process start the modules of :data:`STARTED` from zygotes, where the system can."""
     if sys.platform == "linux":
         subprocess.Popen._execute_child = _start  # type: ignore[attr-defined]
 
@@ -116,8 +115,7 @@ def close() -> None:
     """Start everything cold again, and end the zygotes."""
     subprocess.Popen._execute_child = _start_cold  # type: ignore[attr-defined]
     while _zygotes:
-        if (zygote := _zygotes.popitem()[1]) is not None:
-            zygote.close()
+        _zygotes.pop().close()
 
 
 @contextlib.contextmanager
@@ -154,24 +152,21 @@ def _zygote(args: Any, environment: Mapping[str, str], folder: str) -> Zygote | 
     """The zygote that can start a command; None: it starts cold."""
     if not isinstance(args, (list, tuple)) or list(args[:2]) != [sys.executable, "-m"] or len(args) < 3:
         return None
-    name = next((name for name in (args[2], args[2].partition(".")[0]) if name in WARM), None)
-    if name is None or not Path(folder).is_dir():
+    if not STARTED.fullmatch(args[2]) or not Path(folder).is_dir():
         return None
     with _making:
-        if name not in _zygotes:
-            _zygotes[name] = _new(name)
-    zygote = _zygotes[name]
-    return zygote if zygote is not None and zygote.takes(environment, folder) else None
+        if not _zygotes:
+            _zygotes.append(_new())
+        zygote = _zygotes[0]
+    return zygote if zygote.takes(environment, folder) else None
 
 
-def _new(name: str) -> Zygote:
+def _new() -> Zygote:
     """A zygote, which ends with this process."""
-    from explorer.layout.environment import environment as of_maps
-
-    environment = {**os.environ, THREADS: "1", **(of_maps() if name == MAPS else {})}
+    environment = {**os.environ, THREADS: "1"}
     here, there = socket.socketpair()
     with there, cold():
-        command = [sys.executable, "-m", __name__, name, str(there.fileno())]
+        command = [sys.executable, "-m", __name__, str(there.fileno())]
         quiet: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
         process = subprocess.Popen(command, env=environment, cwd=ROOT, pass_fds=(there.fileno(),), **quiet)
     return Zygote(here, environment, process)
@@ -184,16 +179,14 @@ def _paths(environment: Mapping[str, str]) -> list[str]:
 # ------------------------------------------------------------------------------------------------------- the zygote
 
 
-def _serve(name: str, asked: socket.socket) -> str:
+def _serve(asked: socket.socket) -> str:
     """Import and fork; return in each forked process, with the module that it is to run."""
     interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's Ctrl-C is for the others
     environment, kept = dict(os.environ), sys.path[1 + len(_paths(os.environ)) :]
-    for module in WARM[name]:
+    for module in IMPORTED:
         importlib.import_module(module)
-    if name == "trainers":
-        importlib.import_module("trainers.losses").kernel()  # numba's code, which is read from files
-    if sys.modules.pop("trainers.worker", None):
-        del sys.modules["trainers"].worker  # it is to run as __main__
+    importlib.import_module("trainers.losses").kernel()  # numba's code, which is read from files
+    del sys.modules["trainers.worker"], sys.modules["trainers"].worker  # it is to run as __main__
     gc.freeze()  # children do not copy what they only look at
     while True:
         told, files = _forked(asked)
@@ -208,7 +201,7 @@ def _serve(name: str, asked: socket.socket) -> str:
         asked = there
     there.close()
     _have(files)
-    _zygotes.update({**dict.fromkeys(WARM), name: Zygote(here, environment)})
+    _zygotes.append(Zygote(here, environment))
     install()
     _become(told, kept, environment[THREADS])
     signal.signal(signal.SIGINT, interrupt)
@@ -293,4 +286,4 @@ def _run(module: str) -> NoReturn:
 
 
 if __name__ == "__main__":
-    _run(_serve(sys.argv[1], socket.socket(fileno=int(sys.argv[2]))))  # at the top: what nobody catches ends here
+    _run(_serve(socket.socket(fileno=int(sys.argv[1]))))  # at the top: what nobody catches ends here

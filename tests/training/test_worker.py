@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests import zygote
 from tests.tiny import tiny_config, trained, write_images
 from tests.training.conftest import Trainers
 from tests.training.test_store import frame
@@ -34,7 +35,8 @@ LONG = 100_000  # steps; never reached
 
 def test_it_ends_with_a_checkpoint_when_its_parent_is_gone(tmp_path: Path, images: Path, trainers: Trainers) -> None:
     folder = RunFolder.create(tmp_path, tiny_config(images, steps=LONG))
-    child = trainers.start(folder)
+    with zygote.cold():
+        child = trainers.start(folder)
     wait(lambda: folder.state().step > 5)
     assert child.stdin is not None
     child.stdin.close()
