@@ -7,11 +7,10 @@ import inspect
 import json
 import math
 import re
-import typing
 from collections.abc import Callable
 from typing import Any
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, ValidationError, validate_call
 
 from explorer.server.http import RequestError
 from trainers.cells import finite_number
@@ -23,7 +22,7 @@ MOST_MARKS = 100_000
 checked; the only long request that the page sends is one long text."""
 _SHOWN = 60
 _HALF = re.compile("[\ud800-\udfff]")
-_STRICT = ConfigDict(strict=True)
+_STRICT = ConfigDict(strict=True, arbitrary_types_allowed=True)  # Gradio's own, such as the request
 
 
 def parse(body: bytes) -> dict[str, Any]:
@@ -88,33 +87,26 @@ def finite(content: Any) -> Any:
 
 
 def typed(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Check the arguments of a function against their annotations when it is called; null stands for a default.
-
-    Arguments whose type is no plain one (Gradio's own, such as the request) are passed on as they are.
-    """
-    hints = typing.get_type_hints(function)
+    """Check the arguments of a function against their annotations when it is called; null stands for a default."""
     signature = inspect.signature(function)
-    plain = [name for name in signature.parameters if "gradio" not in str(hints[name])]
-    adapters = {name: TypeAdapter(hints[name], config=_STRICT) for name in plain}
+    defaults = {name for name, each in signature.parameters.items() if each.default is not each.empty}
+    validated = validate_call(config=_STRICT)(function)
 
     @functools.wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
-        bound = signature.bind(*args, **kwargs)
-        for name, adapter in adapters.items():
-            value, default = bound.arguments.get(name), signature.parameters[name].default
-            if value is None and default is not inspect.Parameter.empty:
-                bound.arguments[name] = default
-                continue
-            try:
-                check(value)
-                adapter.validate_python(value)
-            except ValidationError as error:
-                first = error.errors(include_url=False, include_context=False)[0]
-                where = ".".join([name, *map(str, first["loc"])])
-                raise RequestError(
-                    f"{where}: {first['msg'][:1].lower()}{first['msg'][1:]}; got {seen(first['input'])}."
-                ) from None
-        return function(*bound.args, **bound.kwargs)
+        given = signature.bind(*args, **kwargs).arguments
+        try:
+            return validated(
+                **{name: value for name, value in given.items() if value is not None or name not in defaults}
+            )
+        except ValidationError as error:
+            if error.title != function.__qualname__:  # of something that the function did
+                raise
+            first = error.errors(include_url=False, include_context=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            raise RequestError(
+                f"{where}: {first['msg'][:1].lower()}{first['msg'][1:]}; got {seen(first['input'])}."
+            ) from None
 
     checked.__doc__ = _unwrapped(inspect.getdoc(function) or "")
     return checked
