@@ -41,7 +41,8 @@ export class Downloads {
   load(run) {
     const picture = el("button", { type: "button", text: "Maps as a picture (PNG)", onclick: () => savePng(this.on.picture(), `rankscope-${run.id}`) });
     const films = Object.entries(run.made ?? {}).map(([kind, text]) => el("li", {}, el("button", { type: "button", text, onclick: () => this.make(run.id, kind) })));
-    this.list.replaceChildren(...downloads(run), ...films, el("li", {}, picture), this.push.item);
+    const lacking = (run.lacking ?? []).map((text) => el("li", { class: "rs-note", text }));
+    this.list.replaceChildren(...downloads(run), ...films, ...lacking, el("li", {}, picture), this.push.item);
     this.push.show(run);
   }
 

@@ -13,7 +13,10 @@ from explorer.exports.reports import write_report
 from explorer.exports.tables import write_coordinates, write_embeddings, write_metrics
 from explorer.server.library import Library
 from explorer.server.run import Run
+from trainers.data import access
 from trainers.kinds import kind_of
+from trainers.pictures.film import FORMATS, write_film
+from trainers.pictures.film import lacking as film_lacking
 from trainers.progress import Progress
 
 
@@ -28,6 +31,7 @@ class Export:
         suits: whether a run has it, or will have it.
         chunks: its parts, made one by one; the last argument asks for weights.
         make: writes it to a path, in the background, as it takes long.
+        lacking: says what has to be installed for it; empty: nothing.
     """
 
     title: str
@@ -36,6 +40,7 @@ class Export:
     suits: Callable[[Run], bool] = lambda _run: True
     chunks: Callable[[Run, bool], Generator[bytes, None, None]] | None = None
     make: Callable[[Run, Path, Progress], None] | None = None
+    lacking: Callable[[], str] = lambda: ""
 
 
 def _plans(run: Run) -> bool:
@@ -46,15 +51,14 @@ def _trains(run: Run) -> bool:
     return not _plans(run)
 
 
-def _film(title: str, media_type: str, size: str) -> Export:
+def _film(title: str, ending: str, size: str) -> Export:
     """Return the film of the maps of a run; see :func:`trainers.pictures.film.write_film`."""
 
     def make(run: Run, path: Path, tell: Progress) -> None:
-        from trainers.pictures.film import write_film
-
         write_film(run.folder, path, size=size, tell=tell)
 
-    return Export(title, media_type, None, _trains, make=make)
+    media_type = f"{'video' if FORMATS[ending].by_av else 'image'}/{ending}"
+    return Export(title, media_type, None, _trains, make=make, lacking=lambda: film_lacking(ending))
 
 
 def _report(title: str, media_type: str, form: str) -> Export:
@@ -103,9 +107,10 @@ EXPORTS = {
     "curves.html": Export(
         "Curves as one page (HTML)", _HTML, lambda _library, run, path: write_curves(run, path), _trains
     ),
-    "film.mp4": _film("Film of the maps (MP4)", "video/mp4", "720p"),
-    "film.webm": _film("Film of the maps, square (WebM)", "video/webm", "square"),
-    "film.gif": _film("Film of the maps (GIF)", "image/gif", "720p"),
+    "film.mp4": _film("Film of the maps (MP4)", "mp4", "720p"),
+    "film.webm": _film("Film of the maps, square (WebM)", "webm", "square"),
+    "film.webp": _film("Film of the maps (WebP)", "webp", "720p"),
+    "film.gif": _film("Film of the maps (GIF)", "gif", "720p"),
     "table.csv": _report("Table (CSV)", _CSV, "csv"),
     "table.md": _report("Table and verdicts (Markdown)", _TEXT, "markdown"),
     "table.tex": _report("Table and verdicts (LaTeX)", _TEXT, "latex"),
@@ -120,5 +125,17 @@ def offered(run: Run) -> dict[str, str]:
 
 
 def made(run: Run) -> dict[str, str]:
-    """Return the titles of those that are made in the background first, by name."""
-    return {name: export.title for name, export in EXPORTS.items() if export.suits(run) and export.make is not None}
+    """Return the titles of those that are made in the background first, by name, as far as this installation makes
+    them."""
+    return {name: EXPORTS[name].title for name in _slow(run) if not EXPORTS[name].lacking()}
+
+
+def lacking(run: Run) -> list[str]:
+    """Say what has to be installed for the others that are made in the background; nothing on a public page, whose
+    visitors install nothing."""
+    said = {EXPORTS[name].lacking(): None for name in _slow(run)}
+    return [] if access.public() else [*filter(None, said)]
+
+
+def _slow(run: Run) -> list[str]:
+    return [name for name, export in EXPORTS.items() if export.suits(run) and export.make is not None]

@@ -110,12 +110,14 @@ class Downloads:
         """Make a download in the background; the result of the job says which, for :meth:`answer`.
 
         Raises:
-            UserError: there is no such run or download, or too many wait.
+            UserError: there is no such run or download, a package is not installed for it, or too many wait.
         """
         name = request.path_params["kind"]
         with reading(request.path_params["id"][:40], passed=UserError):
             run = self._library.watch(request.path_params["id"])
             if name not in (suited := made(run)):
+                if name in EXPORTS and (lacks := EXPORTS[name].lacking()):
+                    raise UserError(lacks)
                 raise RunError(f"The run {run.id} has no {name[:40]!r} to make; it has {', '.join(suited)}.")
 
         def work(tell: Progress) -> dict[str, str]:

@@ -7,6 +7,7 @@ import errno
 import gzip
 import io
 import shutil
+import sys
 import threading
 import time
 import zipfile
@@ -217,6 +218,15 @@ def test_a_film_is_made_in_the_background_and_then_sent_at_once(client: httpx.Cl
     empty = make_run(tmp_path / "runs", points=30, frames=0)
     refused = client.post(f"{empty.id}/make/film.mp4", json={})
     assert "no maps yet" in refused.text or "no images" in refused.text
+
+
+def test_a_film_that_cannot_be_made_says_what_brings_it(
+    client: httpx.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_run(tmp_path / "runs", points=30, frames=3)
+    monkeypatch.setitem(sys.modules, "av", None)
+    refused = client.post(f"{folder.id}/make/film.mp4", json={})
+    assert refused.status_code == 400 and "pip install av" in refused.json()["error"]
 
 
 def test_a_film_that_is_made_can_be_stopped(client: httpx.Client, tmp_path: Path) -> None:

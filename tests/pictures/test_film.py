@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import av
@@ -19,12 +23,27 @@ from trainers.pictures.moments import moments_of
 from trainers.pictures.palette import palette
 from trainers.runs import RunFolder
 
+ROOT = Path(__file__).parents[2]
 RUN = "01M82DDKVF2X86SWKXCY5TMG2H"
 
 
 @pytest.fixture
 def run() -> RunFolder:
     return RunFolder.open(ASSETS / "recorded", RUN, read_only=True)
+
+
+def played(path: Path, size: tuple[int, int]) -> list[np.ndarray]:
+    """Return the pictures of a GIF or WebP film of five seconds, uint8 RGB; equal ones in a row are one."""
+    with Image.open(path) as film:
+        assert film.format == path.suffix[1:].upper() and film.size == size
+        assert film.n_frames >= 20 and film.info["loop"] == 0, "again and again"
+        durations, pictures = [], []
+        for number in range(film.n_frames):
+            film.seek(number)
+            pictures.append(np.asarray(film.convert("RGB")))
+            durations.append(film.info["duration"])
+    assert sum(durations) == 5000 and min(durations) >= 50, "milliseconds"
+    return pictures
 
 
 @pytest.mark.parametrize(("ending", "size"), [("mp4", "square"), ("webm", "square"), ("gif", "720p")])
@@ -36,16 +55,12 @@ def test_a_film_is_as_long_and_as_large_as_was_asked_for(
     write_film(run, path, seconds=5, size=size, tell=lambda _text, share: told.append(share))
     form, (width, height) = FORMATS[ending], SIZES[size]
     if ending == "gif":
-        with Image.open(path) as film:
-            assert film.size == (width // form.shrink, height // form.shrink)
-            assert film.n_frames >= 20 and film.info["duration"] > 0  # equal pictures at the end are one
+        pictures = played(path, (width // form.shrink, height // form.shrink))
     else:
         with av.open(str(path)) as film:
             pictures = [frame.to_ndarray(format="rgb24") for frame in film.decode(video=0)]
         assert len(pictures) == 5 * form.rate and pictures[0].shape == (height, width, 3)
-        last = moments_of(run, 1).drawing(width, height)
-        assert np.abs(pictures[0].astype(int) - pictures[-1]).mean() > 0.5, "points move"
-        assert last is not None
+    assert np.abs(pictures[0].astype(int) - pictures[-1]).mean() > 0.5, "points move"
     assert told == sorted(told) and len(told) == 5 * form.rate
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
@@ -64,7 +79,7 @@ def test_what_stops_a_film_leaves_no_file(run: RunFolder, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("name", "wish", "said"),
     [
-        ("maps.avi", {}, "ends in .mp4, .webm, .gif; got 'maps.avi'"),
+        ("maps.avi", {}, "ends in .mp4, .webm, .webp, .gif; got 'maps.avi'"),
         ("maps.mp4", {"seconds": 21}, "takes 5 to 20 seconds; got 21"),
         ("maps.mp4", {"seconds": float("nan")}, "takes 5 to 20 seconds"),
         ("maps.mp4", {"size": "4k"}, "one of 720p, square; got '4k'"),
@@ -87,6 +102,42 @@ def test_by_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "cannot be written" in capsys.readouterr().err
     shutil.rmtree(runs / RUN / "layout")
     (runs / RUN / "layout").mkdir()
+
+
+WITHOUT_AV = """
+import json, os, sys
+sys.modules["av"] = None  # as if it were not installed
+from pathlib import Path
+from explorer.exports import lacking, made
+from explorer.server.library import Library
+from explorer.settings import ASSETS
+from trainers.cli.main import main
+library = Library(ASSETS / "recorded", Path(sys.argv[1]) / "assets")
+run = library.get(sys.argv[2])
+said = [list(made(run)), lacking(run)]
+os.environ["RANKSCOPE_PUBLIC"] = "1"
+said.append(lacking(run))
+os.environ["RANKSCOPE_PUBLIC"] = "0"
+library.close()
+words = ["film", run.id, "--runs", str(ASSETS / "recorded"), "--seconds", "5", "--size", "square"]
+said.append([main([*words, "--out", f"{sys.argv[1]}/no.mp4"]), main(words)])
+Path(sys.argv[1], "said").write_text(json.dumps(said))
+"""
+
+
+def test_without_av_films_are_webp_and_gif_and_what_brings_the_others_is_said(tmp_path: Path) -> None:
+    words, env = [sys.executable, "-c", WITHOUT_AV, str(tmp_path), RUN], os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(words, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stderr
+    offered, lacks, of_public_pages, ended = json.loads((tmp_path / "said").read_text())
+    sentence = "MP4 and WebM films need the package av: pip install av. Without it films are WebP or GIF."
+    assert offered == ["film.webp", "film.gif"] and lacks == [sentence] and of_public_pages == []
+    assert ended == [1, 0] and sentence in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["maps.webp", "said"]
+    pictures = played(tmp_path / "maps.webp", SIZES["square"])
+    last = moments_of(RunFolder.open(ASSETS / "recorded", RUN, read_only=True)).drawn(*SIZES["square"])
+    first, end = (np.abs(picture.astype(int) - last)[180:540].mean() for picture in (pictures[0], pictures[-1]))
+    assert end < 5 and end + 0.5 < first, "it ends with the last map, in 255 colours"
 
 
 def test_points_stand_where_the_map_has_them_and_have_the_colours_of_the_page() -> None:

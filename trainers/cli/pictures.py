@@ -14,10 +14,12 @@ from trainers.runs import RunFolder
 
 def _equip_film(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", metavar="RUN", action=RunNames, help=RUN)
-    from trainers.pictures.film import FORMATS, SECONDS, SIZES
+    from trainers.pictures.film import FORMATS, SECONDS, SIZES, lacking
 
     told = f"File to write; it ends in {', '.join(f'.{name}' for name in FORMATS)}. One that is there is replaced."
-    parser.add_argument("--out", type=Path, default=Path("maps.mp4"), metavar="FILE", help=told)
+    lacks = lacking("mp4")
+    out = Path("maps.webp" if lacks else "maps.mp4")
+    parser.add_argument("--out", type=Path, default=out, metavar="FILE", help=f"{told} {lacks}".rstrip())
     parser.add_argument(
         "--seconds", type=float, default=10.0, help=f"How long the film is, from {SECONDS[0]} to {SECONDS[1]}."
     )

@@ -1,4 +1,4 @@
-"""A film of a run's maps: points move from map to map, with step and numbers; MP4, WebM or GIF."""
+"""A film of a run's maps: points move from map to map, with step and numbers. GIF, WebP by Pillow; MP4, WebM by av."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
 
-import av
 import numpy as np
 from PIL import Image
 
-from trainers.errors import ParameterError
+from trainers.errors import ParameterError, UserError
 from trainers.pictures.map_drawing import Moment
 from trainers.pictures.moments import Moments, moments_of
 from trainers.progress import Progress, silent
@@ -30,26 +31,42 @@ _REST = 1.0  # seconds that the last map stands
 
 @dataclass(frozen=True, kw_only=True)
 class _Format:
-    """How films with one ending are written: ``codec`` by the libraries of FFmpeg; None: GIF, by Pillow.
+    """How films with one ending are written.
 
     Attributes:
+        codec: of FFmpeg's libraries, which the package av brings, or the name of one of Pillow's formats.
+        by_av: whether it is one of FFmpeg's.
         rate: pictures a second.
         shrink: what their sides are divided by.
     """
 
-    codec: str | None
+    codec: str
+    by_av: bool
     rate: int
-    options: Mapping[str, str]
+    options: Mapping[str, str | int]
     shrink: int = 1
 
 
 FORMATS: Mapping[str, _Format] = MappingProxyType(
     {
-        "mp4": _Format(codec="libx264", rate=30, options={"crf": "20", "preset": "veryfast"}),
-        "webm": _Format(codec="libvpx-vp9", rate=30, options={"crf": "32", "b": "0", "cpu-used": "6", "row-mt": "1"}),
-        "gif": _Format(codec=None, rate=12, options={}, shrink=2),
+        "mp4": _Format(codec="libx264", by_av=True, rate=30, options={"crf": "20", "preset": "veryfast"}),
+        "webm": _Format(
+            codec="libvpx-vp9",
+            by_av=True,
+            rate=30,
+            options={"crf": "32", "b": "0", "cpu-used": "6", "row-mt": "1"},
+        ),
+        "webp": _Format(codec="WEBP", by_av=False, rate=20, options={"lossless": 1, "quality": 30, "method": 1}),
+        "gif": _Format(codec="GIF", by_av=False, rate=12, options={"optimize": 0}, shrink=2),
     }
 )
+
+
+def lacking(ending: str) -> str:
+    """Return what films with an ending need that is not installed, and the command that brings it; empty: nothing."""
+    if not FORMATS[ending].by_av or find_spec("av") is not None:
+        return ""
+    return "MP4 and WebM films need the package av: pip install av. Without it films are WebP or GIF."
 
 
 def write_film(
@@ -59,11 +76,11 @@ def write_film(
 
     Args:
         seconds: how long it is, within :data:`SECONDS`; in the last one the last map is at rest.
-        size: one of :data:`SIZES`; a GIF has half as many pixels a side.
+        size: one of :data:`SIZES`; a GIF has half as many pixels a side, and WebP and GIF have 255 colours.
         tell: told how far it is; what it raises ends the film, and no file is left.
 
     Raises:
-        UserError: the run has no maps, or is a plan of several runs.
+        UserError: the run has no maps, or is a plan of several runs, or a package is not installed.
         ParameterError: ending, length or size are none of these.
         OSError: it cannot be written there.
     """
@@ -74,14 +91,16 @@ def write_film(
         raise ParameterError(f"A film's size is one of {', '.join(SIZES)}; got {size!r:.40}.")
     if not SECONDS[0] <= seconds <= SECONDS[1]:
         raise ParameterError(f"A film takes {SECONDS[0]} to {SECONDS[1]} seconds; got {seconds:g}.")
-    form, (width, height) = FORMATS[ending], SIZES[size]
-    frames = _frames(moments_of(folder), width, height, round(seconds * form.rate), form.rate, tell)
+    if lacks := lacking(ending):
+        raise UserError(lacks)
+    form, (width, height), moments = FORMATS[ending], SIZES[size], moments_of(folder)
+    frames = _frames(moments, width, height, round(seconds * form.rate), form.rate, tell)
     path = replaceable(path)
     path.parent.stat()  # before the work: the folder must be there
-    if form.codec is None:
-        content = _gif(frames, form, (width // form.shrink, height // form.shrink))
+    if form.by_av:
+        content = _by_av(frames, form, ending, width, height)
     else:
-        content = _encoded(frames, form, form.codec, ending, width, height)
+        content = _by_pillow(frames, form, moments.drawn(width, height))
     write_bytes(path, content, home=path.parent, shared=True)
 
 
@@ -106,12 +125,13 @@ def _frames(moments: Moments, width: int, height: int, count: int, rate: int, te
         )
 
 
-def _encoded(
-    frames: Iterator[np.ndarray], form: _Format, codec: str, container_format: str, width: int, height: int
-) -> bytes:
+def _by_av(frames: Iterator[np.ndarray], form: _Format, container_format: str, width: int, height: int) -> bytes:
+    import av
+
     file = io.BytesIO()
     with av.open(file, "w", format=container_format) as container:
-        stream = container.add_stream(codec, rate=Fraction(form.rate), options=dict(form.options))
+        options = {name: str(value) for name, value in form.options.items()}
+        stream = container.add_stream(form.codec, rate=Fraction(form.rate), options=options)
         assert isinstance(stream, av.VideoStream)
         stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
         for pixels in frames:
@@ -120,10 +140,25 @@ def _encoded(
     return file.getvalue()
 
 
-def _gif(frames: Iterator[np.ndarray], form: _Format, size: tuple[int, int]) -> bytes:
-    small = [Image.fromarray(pixels).resize(size, Image.Resampling.LANCZOS) for pixels in frames]
-    shared = small[-1].quantize(255, dither=Image.Dither.NONE)  # one table of colours: nothing flickers
-    first, *rest = [image.quantize(palette=shared, dither=Image.Dither.NONE) for image in small]
+def _by_pillow(frames: Iterator[np.ndarray], form: _Format, last: np.ndarray) -> bytes:
+    """Write an animation that plays again and again; ``last``, a picture of all points apart, gives the colours."""
+
+    def small(pixels: np.ndarray) -> Image.Image:
+        image = Image.fromarray(pixels)
+        size = (image.width // form.shrink, image.height // form.shrink)
+        return image if form.shrink == 1 else image.resize(size, Image.Resampling.LANCZOS)
+
+    shared = small(last).quantize(255, dither=Image.Dither.NONE)  # one table of colours: nothing flickers
+    first, *rest = [small(pixels).quantize(palette=shared, dither=Image.Dither.NONE) for pixels in frames]
+    starts = [round(100 * number / form.rate) * 10 for number in range(len(rest) + 2)]  # GIF counts in 10 ms
     file = io.BytesIO()
-    first.save(file, "GIF", save_all=True, append_images=rest, duration=1000 // form.rate, loop=0, optimize=False)
+    first.save(
+        file,
+        form.codec,
+        save_all=True,
+        append_images=rest,
+        duration=[after - before for before, after in pairwise(starts)],
+        loop=0,
+        **form.options,
+    )
     return file.getvalue()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from explorer.exports import made, offered
+from explorer.exports import lacking, made, offered
 from explorer.server import maps
 from explorer.server.plain import finite
 from explorer.server.run import Run
@@ -66,6 +66,7 @@ def about(run: Run) -> Json:
         | {"begins": kind_of(run.config).begins_as(run.config)},
         "downloads": offered(run),
         "made": made(run),
+        "lacking": lacking(run),
     } | _points(run.probe or _NO_PROBE)
 
 
