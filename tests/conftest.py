@@ -6,7 +6,7 @@ import os
 import tempfile
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 MAY_BE_SKIPPED = ("needs a CUDA device", "shared/")
 """How the reasons begin for which a test may be skipped where NO_SKIPS is set, as it is in continuous integration."""
+
+_BROWSER = "tests/browser"
 
 # set at import, before any test module imports a library that reads it
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
@@ -54,16 +56,26 @@ def hub_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Spread the files that drive a browser over the whole run: several browsers at once leave each other no processor.
+    """Put the tests that drive a browser first: one process has them all, see :func:`pytest_xdist_make_scheduler`."""
+    items.sort(key=lambda item: "browser" not in item.path.parts)
 
-    Files stay whole.
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object | None:
+    """With ``--dist loadfile`` files stay whole, and those that drive a browser are like one file.
+
+    So one process alone starts a Chromium and the pages that it looks at.
     """
-    places: dict[Path, float] = {}
-    for browser in (True, False):
-        files = list(dict.fromkeys(item.path for item in items if ("browser" in item.path.parts) == browser))
-        files = files[::-1] if browser else files  # the longest ones are not the last
-        places |= {path: (index + 0.5) / len(files) for index, path in enumerate(files)}
-    items.sort(key=lambda item: places[item.path])
+    if config.getoption("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = super()._split_scope(nodeid)
+            return _BROWSER if file.startswith(f"{_BROWSER}/") else file
+
+    return Scheduling(config, log)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,8 +1,7 @@
-"""The real page in a real browser: one server and one Chromium for all tests of this folder, a fresh page for each."""
+"""The real page in a real browser: one Chromium and the same pages for all tests of this folder."""
 
 from __future__ import annotations
 
-import gc
 import os
 import shutil
 from collections.abc import Iterator
@@ -13,11 +12,14 @@ from typing import Any
 
 import pytest
 
+from tests.served import launched, left_as_they_were, shared_by_strangers, strangers
 from tests.synthetic import make_run
 from trainers.runs import RunFolder
 
-PATIENCE = 20_000  # ms; a busy machine draws WebGL in software
+PATIENCE = 60_000  # ms; a busy machine draws WebGL in software
 NAMES = ("chromium", "chromium-browser", "google-chrome")
+PROXIED = "demo.example.org"
+"""The name under which proxies serve the page; Chromium finds it on this machine."""
 # without SwiftShader a headless browser has no WebGL, but all else is drawn faster without it; most of the rest keeps
 # the browser from calling home
 FLAGS = [
@@ -76,26 +78,42 @@ class Site:
 @contextmanager
 def serve(root: Path, finished: RunFolder, **settings: Any) -> Iterator[Site]:
     """The whole app over made-up runs; nothing trains and nothing is laid out."""
-    from explorer.explorer import Explorer
     from explorer.settings import Settings
 
-    explorer = Explorer(Settings(**{"runs": root, "recorded": root / "none", **settings}))
-    launched = explorer.blocks.queue().launch(
-        prevent_thread_lock=True, quiet=True, inbrowser=False, **explorer.launch_options
-    )
-    try:
-        yield Site(url=launched[1].rstrip("/"), root=root, finished=finished)
-    finally:  # a public page that stays open keeps its process from reading folders
-        explorer.close()
-        gc.collect()
+    with launched(Settings(**{"runs": root, "recorded": root / "none", **settings})) as page:
+        yield Site(url=page.blocks.local_url.rstrip("/"), root=root, finished=finished)
 
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """One page for all tests of this folder."""
+    """One's own page, which a proxy may serve too."""
     root = tmp_path_factory.mktemp("runs")
-    with serve(root, make_run(root, points=600, frames=6)) as served:
+    with serve(root, make_run(root, points=600, frames=6), hosts=(PROXIED,)) as served:
         yield served
+
+
+@pytest.fixture(scope="session")
+def public_page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The page for strangers, see :func:`public`, with the recordings."""
+    from explorer.settings import ASSETS
+
+    root = tmp_path_factory.mktemp("public")
+    page = serve(root, make_run(root, points=60, frames=2), recorded=ASSETS / "recorded", public=True)
+    with shared_by_strangers(page) as shared:
+        yield shared
+
+
+@pytest.fixture
+def public(public_page: Site) -> Iterator[Site]:
+    """That page, while what strangers may do holds for the whole process."""
+    with strangers():
+        yield public_page
+
+
+@pytest.fixture(autouse=True)
+def _pages_left_as_they_were() -> Iterator[None]:
+    with left_as_they_were():
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -104,6 +122,7 @@ def browser() -> Iterator[object]:
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     playwright.expect.set_options(timeout=PATIENCE)
     with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=chromium(), args=FLAGS)
+        resolved = f"--host-resolver-rules=MAP {PROXIED} 127.0.0.1"
+        opened = started.chromium.launch(executable_path=chromium(), args=[*FLAGS, resolved])
         yield opened
         opened.close()

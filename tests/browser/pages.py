@@ -16,6 +16,12 @@ from trainers.runs import RunFolder
 
 WIDE = (1280, 900)
 PHONE = (390, 844)
+Look = dict[str, Any]
+_SMALL: Look = {"size": PHONE, "scheme": "dark", "touch": True}
+LOOKS = pytest.mark.parametrize(
+    "look", [pytest.param({}, id="wide"), pytest.param(_SMALL, id="phone", marks=pytest.mark.long)]
+)
+"""A journey in a wide and light window, and with ``-m long`` on a phone: 390 px, dark, by touch; see :func:`visit`."""
 READINGS = Path(__file__).with_name("readings.js")
 _REFUSED = "Failed to load resource"
 """What the browser logs of each reply that is no success, and of each that does not come."""
@@ -48,6 +54,7 @@ def profile(browser: Browser, url: str, touch: bool = False) -> Iterator[Browser
         for page in context.pages:
             page.close()
         context.clear_cookies()
+        context.clear_permissions()
         idle.append(context)
 
 
@@ -141,6 +148,12 @@ def rest(page: Page) -> None:
     until(page, "!s.playing && !s.moving && s.neighbours !== null")
 
 
+def polled(page: Page) -> None:
+    """Wait until the server was asked once more what is new, and has answered."""
+    with page.expect_response(lambda reply: "/poll" in reply.url):
+        pass
+
+
 def place(page: Page, arm: int, point: int) -> tuple[float, float]:
     """Where a point is on a map, in pixels of the window."""
     x, y = page.evaluate("([arm, i]) => window.debug.place(arm, i)", [arm, point])
@@ -149,10 +162,10 @@ def place(page: Page, arm: int, point: int) -> tuple[float, float]:
 
 def hover(page: Page, arm: int, point: int) -> None:
     """Move the pointer to a point of a map, again as long as the map itself moves."""
-    for _ in range(40):
+    for _ in range(120):
         page.mouse.move(*place(page, arm, point))
         with contextlib.suppress(TimeoutError):
-            until(page, "s.hovered === a", point, timeout=PATIENCE / 40)
+            until(page, "s.hovered === a", point, timeout=PATIENCE / 120)
             return
     raise AssertionError(f"point {point} of map {arm} does not answer the pointer: {state(page)}")
 

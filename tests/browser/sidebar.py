@@ -9,8 +9,15 @@ from typing import Any
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Site
+from tests.browser.pages import PHONE
 
 FORM = ".rs-setup"
+
+
+def enter(page: Page) -> None:
+    """Open the sidebar where the window is too small for it to be open at first."""
+    if page.viewport_size == {"width": PHONE[0], "height": PHONE[1]}:
+        page.locator("#rs-sidebar .toggle-button").click()
 
 
 def unfold(page: Page) -> None:

@@ -17,11 +17,9 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser import sidebar
-from tests.browser.conftest import FLAGS, Site, chromium, serve
+from tests.browser.conftest import PROXIED, Site, serve
 from tests.browser.pages import READINGS, open_page, rest
-from tests.synthetic import make_run
 
-NAME = "demo.example.org"
 _OWN = {"connection", "keep-alive", "transfer-encoding", "content-length", "host"}
 """Headers that each connection has its own of."""
 
@@ -106,7 +104,7 @@ def proxied(way: Way, upstream: str, folder: Path) -> Iterator[str]:
     thread = threading.Thread(target=server.serve_forever, args=(0.05,))
     thread.start()
     try:
-        yield f"{'https' if way.tls else 'http'}://{NAME}:{server.server_port}{way.prefix}"
+        yield f"{'https' if way.tls else 'http'}://{PROXIED}:{server.server_port}{way.prefix}"
     finally:
         server.shutdown()
         server.server_close()
@@ -120,7 +118,7 @@ def certificate(folder: Path) -> Path:
     from cryptography.hazmat.primitives.asymmetric import ec
 
     key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, NAME)])
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, PROXIED)])
     now = datetime.datetime.now(datetime.UTC)
     made = (
         x509.CertificateBuilder()
@@ -130,7 +128,7 @@ def certificate(folder: Path) -> Path:
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - datetime.timedelta(days=1))
         .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(NAME)]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(PROXIED)]), critical=False)
         .sign(key, hashes.SHA256())
     )
     pem = serialization.Encoding.PEM
@@ -143,24 +141,20 @@ def certificate(folder: Path) -> Path:
 # ------------------------------------------------------------------------------------------------------- the page
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def visitor(browser: Browser) -> Iterator[BrowserContext]:
-    """A browser that finds the proxies' name on this machine, and takes their certificates."""
-    resolved = [*FLAGS, f"--host-resolver-rules=MAP {NAME} 127.0.0.1"]
-    opened = browser.browser_type.launch(executable_path=chromium(), args=resolved)
-    context = opened.new_context(ignore_https_errors=True)
+    """A profile that takes the proxies' certificates."""
+    context = browser.new_context(ignore_https_errors=True)
     context.add_init_script(path=READINGS)
     yield context
-    opened.close()
+    context.close()
 
 
 @pytest.fixture(scope="module")
-def sites(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Site]]:
+def sites(site: Site) -> Iterator[dict[str, Site]]:
     """A page that was told the proxy's name alone, and one that was told a path too, by that path."""
-    root = tmp_path_factory.mktemp("runs")
-    run = make_run(root, points=60, frames=2)
-    with serve(root, run, hosts=(NAME,)) as own, serve(root, run, hosts=(NAME,), root_path="/lab/tools") as below:
-        yield {"": own, "/lab/tools": below}
+    with serve(site.root, site.finished, hosts=(PROXIED,), root_path="/lab/tools") as below:
+        yield {"": site, "/lab/tools": below}
 
 
 @pytest.mark.parametrize(
@@ -198,4 +192,3 @@ def test_a_header_that_is_missing_is_named(visitor: BrowserContext, sites: dict[
             button.click()
         expect(page.locator("body")).to_contain_text("proxy_set_header Host $http_host")
         assert all(f"--allow-host {address.removeprefix('http://')}." in each for each in said)
-        page.close()

@@ -6,13 +6,11 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from explorer.settings import ASSETS
 from tests.browser import sidebar
-from tests.browser.conftest import Site, serve
+from tests.browser.conftest import Site
 from tests.browser.pages import downloaded, fits, open_tab, shrink, sound, visit
 from tests.browser.sidebar import row
 from tests.made_up_plan import make_plan, make_runs, sweep
-from tests.synthetic import make_run
 from trainers.plans.planned import PlannedRun
 from trainers.runs import RunFolder
 from trainers.runs.label import Label, write_label
@@ -65,12 +63,8 @@ def test_a_comparison_is_watched_read_taken_home_and_made_again(browser: Browser
         expect(page.locator("#rs-runs-list [data-col='1']:visible").nth(1)).to_contain_text("↳ Seed 0")
 
 
-def test_a_visitor_reads_the_recorded_comparison(browser: Browser, tmp_path: Path) -> None:
-    run = make_run(tmp_path, points=60, frames=2)
-    with (
-        serve(tmp_path, run, recorded=ASSETS / "recorded", public=True) as site,
-        visit(browser, site, site.at(run)) as page,
-    ):
+def test_a_visitor_reads_the_recorded_comparison(browser: Browser, public: Site) -> None:
+    with visit(browser, public, public.at(public.finished)) as page:
         open_tab(page, "Compare")
         expect(page.locator("#rs-plan")).to_contain_text("recorded · Drawn world")
         expect(page.locator("#rs-plan")).to_contain_text("9 of 9 runs finished.")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shutil
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import Site, serve
+from tests.browser.conftest import Site
 from tests.browser.contrastive_run import trained
-from tests.browser.pages import PHONE, fits, rest, seek, visit
+from tests.browser.pages import LOOKS, Look, fits, rest, seek, visit
 from trainers.parameters import Choice
 from trainers.runs import RunFolder
 
@@ -17,17 +18,13 @@ SHOWN = ".rs-chart:visible"
 TICKS = "[aria-label='x-axis tick label'] text"
 
 
-@pytest.fixture(scope="module")
-def momenta(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+@pytest.fixture
+def momenta(site: Site, tmp_path: Path) -> RunFolder:
     """Two momenta; the queue of 80 fills in step 5."""
     methods = (Choice(name="moco_v1", parameters={"queue": 80, "momentum": momentum}) for momentum in (0.5, 0.9))
-    return trained(tmp_path_factory.mktemp("pretrain"), *methods, snapshot_steps=2)
-
-
-@pytest.fixture(scope="module")
-def site(momenta: RunFolder) -> Iterator[Site]:
-    with serve(momenta.path.parent, momenta) as served:
-        yield served
+    run = trained(tmp_path, *methods, snapshot_steps=2)
+    shutil.move(run.path, site.root)
+    return RunFolder.open(site.root, run.id)
 
 
 def told(page: Page, name: str) -> str:
@@ -35,12 +32,13 @@ def told(page: Page, name: str) -> str:
     return str(page.locator(name).first.get_attribute("aria-label"))
 
 
+@LOOKS
 def test_the_dictionary_a_number_over_a_parameter_and_both_stages(
-    browser: Browser, site: Site, momenta: RunFolder
+    browser: Browser, site: Site, momenta: RunFolder, look: Look
 ) -> None:
     newest = momenta.newest("knn_accuracy", "test/knn_accuracy")
     last = len(momenta.frames()) - 1
-    with visit(browser, site, site.at(momenta), size=PHONE, scheme="dark") as page:
+    with visit(browser, site, site.at(momenta), **look) as page:
         rest(page)
         profile = page.locator(".rs-profile")
         expect(profile.locator(SHOWN)).to_have_count(2)

@@ -4,29 +4,15 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from explorer.settings import ASSETS
-from tests.browser.conftest import Site, serve
-from tests.browser.pages import PHONE, new_page, open_tab, profile, rest, seek, state, visit
-from tests.synthetic import make_run
+from tests.browser.conftest import Site
+from tests.browser.pages import LOOKS, PHONE, Look, new_page, open_tab, profile, rest, seek, state, visit
 
 SCREEN = (1440, 900)
-
-
-@pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A page with nothing but the recordings."""
-    root: Path = tmp_path_factory.mktemp("visitor")
-    run = make_run(root, points=60, frames=2, arms=1)
-    with serve(root, run, recorded=ASSETS / "recorded") as site:
-        run.delete()
-        yield site
 
 
 ALIKE = """() => {
@@ -49,9 +35,10 @@ SPREAD = """() => {
 """Share of a map's side that its points take, and whether all are inside."""
 
 
-def test_maps_query_and_results_of_every_loss_are_on_the_first_screen(browser: Browser, recorded: Site) -> None:
-    with visit(browser, recorded, recorded.url, size=SCREEN) as page:
+def test_maps_query_and_results_of_every_loss_are_on_the_first_screen(browser: Browser, public: Site) -> None:
+    with visit(browser, public, public.url, size=SCREEN) as page:
         rest(page)
+        titles_are_free(page)
         for place in (".rs-plot", ".rs-value", ".rs-scrubber input", ".rs-query", ".rs-contrast", ".rs-row .rs-tile"):
             for node in page.locator(place).all():
                 expect(node).to_be_in_viewport(ratio=0.9)
@@ -70,12 +57,12 @@ def test_maps_query_and_results_of_every_loss_are_on_the_first_screen(browser: B
         expect(page.locator(".rs-contrast")).not_to_have_text(told)  # it speaks of the step that is shown
 
 
-def test_what_the_first_view_imports_is_fetched_with_the_page(browser: Browser, recorded: Site) -> None:
+def test_what_the_first_view_imports_is_fetched_with_the_page(browser: Browser, public: Site) -> None:
     fetched: list[str] = []
-    with profile(browser, recorded.url) as context:
+    with profile(browser, public.url) as context:
         opened = new_page(context, SCREEN)
         opened.on("request", lambda request: fetched.append(request.url))
-        opened.goto(recorded.url)
+        opened.goto(public.url)
         opened.locator(".rs-query").first.wait_for()
         rest(opened)
         early = opened.evaluate(
@@ -118,10 +105,9 @@ def names_stand_apart_and_are_switched_off(page: Page) -> None:
     expect(names.nth(6)).to_be_visible()
 
 
-def test_on_a_phone_train_stands_above_the_tabs_and_three_sentences_are_closed_for_good(
-    browser: Browser, recorded: Site
-) -> None:
-    with visit(browser, recorded, recorded.url, size=PHONE, touch=True, hints=True) as page:
+@LOOKS
+def test_three_sentences_on_the_maps_are_closed_for_good(browser: Browser, public: Site, look: Look) -> None:
+    with visit(browser, public, public.url, hints=True, **look) as page:
         hints = page.get_by_role("region", name="How to read the maps")
         expect(hints.get_by_role("listitem")).to_have_count(3)
         before = state(page)["chosen"]
@@ -133,6 +119,11 @@ def test_on_a_phone_train_stands_above_the_tabs_and_three_sentences_are_closed_f
         expect(hints).to_be_hidden()
         page.get_by_role("button", name="How to read the maps").click()
         expect(hints).to_be_visible()
+
+
+@pytest.mark.long
+def test_on_a_phone_train_stands_above_the_tabs(browser: Browser, public: Site) -> None:
+    with visit(browser, public, public.url, size=PHONE, touch=True) as page:
         page.keyboard.press("Tab")
         page.evaluate("window.scrollTo(0, 0)")
         button, name = page.locator("#rs-sidebar .toggle-button"), page.locator(".rs-masthead")
@@ -170,8 +161,8 @@ def _stops(page: Page, last: str) -> list[list[Any]]:
     return stops
 
 
-def test_all_is_reached_by_keys_alone_and_a_strip_of_images_is_one_stop(browser: Browser, recorded: Site) -> None:
-    with visit(browser, recorded, recorded.url) as page:
+def test_all_is_reached_by_keys_alone_and_a_strip_of_images_is_one_stop(browser: Browser, public: Site) -> None:
+    with visit(browser, public, public.url) as page:
         page.locator(".rs-trainrow").wait_for()
         page.keyboard.press("Tab")
         assert page.evaluate(STOP)[0] == "Skip to the tabs"
@@ -191,13 +182,21 @@ def test_all_is_reached_by_keys_alone_and_a_strip_of_images_is_one_stop(browser:
         expect(picks.locator("[aria-pressed=true]")).to_be_focused()
 
 
-@pytest.mark.parametrize("size", [(1440, 900), (1024, 768), (390, 844)])
-def test_nothing_lies_over_the_titles_of_the_tabs(browser: Browser, recorded: Site, size: tuple[int, int]) -> None:
-    with visit(browser, recorded, recorded.url, size=size) as page:
-        link = page.get_by_role("button", name="Copy link").bounding_box()
-        assert link is not None
-        for tab in page.get_by_role("tab").all():
-            box = tab.bounding_box()
-            assert box is not None
-            apart = box["x"] + box["width"] <= link["x"] or box["y"] + box["height"] <= link["y"]
-            assert apart, f"{tab.inner_text()} {box} under {link}"
+@pytest.mark.long
+@pytest.mark.parametrize("size", [(1024, 768), PHONE])
+def test_in_a_small_window_nothing_lies_over_the_titles_of_the_tabs(
+    browser: Browser, public: Site, size: tuple[int, int]
+) -> None:
+    with visit(browser, public, public.url, size=size) as page:
+        titles_are_free(page)
+
+
+def titles_are_free(page: Page) -> None:
+    """Nothing lies over the titles of the tabs."""
+    link = page.get_by_role("button", name="Copy link").bounding_box()
+    assert link is not None
+    for tab in page.get_by_role("tab").all():
+        box = tab.bounding_box()
+        assert box is not None
+        apart = box["x"] + box["width"] <= link["x"] or box["y"] + box["height"] <= link["y"]
+        assert apart, f"{tab.inner_text()} {box} under {link}"

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import Site, serve
+from tests.browser.conftest import Site
 from tests.browser.pages import open_tab, visit
 from tests.browser.sidebar import FORM, choose, config, fill, images, leave_queue, named, row, shown, train, unfold
-from tests.synthetic import make_run
 from tests.tiny import write_images
 from trainers.config import MAX_ARMS
 from trainers.losses import LOSSES
@@ -228,20 +227,11 @@ def test_what_cannot_be_used_is_dropped_without_a_word(page: Page) -> None:
         expect(named(page, "Embedding size")).to_have_value("64")
 
 
-@pytest.fixture(scope="module")
-def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A page for strangers, on a machine without timm and transformers."""
-    root = tmp_path_factory.mktemp("public")
-    with pytest.MonkeyPatch.context() as patch:
-        for module in ("trainers.encoders.timm_models", "trainers.data.hf_transformers"):
-            patch.setattr(f"{module}.find_spec", lambda name: None)
-        with serve(root, make_run(root, points=60, frames=2), public=True) as served:
-            yield served
-
-
 def test_in_public_nothing_too_large_no_folder_and_nothing_that_is_not_installed_is_offered(
-    browser: Browser, public: Site, tmp_path: Path
+    browser: Browser, public: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for module in ("trainers.encoders.timm_models", "trainers.data.hf_transformers"):
+        monkeypatch.setattr(f"{module}.find_spec", lambda name: None)
     with visit(browser, public, public.at(public.finished)) as page:
         expect(named(page, "Encoder")).to_be_visible()
         disabled = named(page, "Encoder").locator("option:disabled")

@@ -10,12 +10,13 @@ import pytest
 from playwright.sync_api import Browser, Locator, expect
 
 from tests.browser.conftest import Site
-from tests.browser.pages import PHONE, visit
+from tests.browser.pages import LOOKS, Look, visit
 from tests.browser.program import launched
-from tests.browser.sidebar import FORM, config, named, train, unfold
+from tests.browser.sidebar import FORM, config, enter, leave_queue, named, train, unfold
 from tests.data.world import write_split
 from tests.fake_hub import fake_hub
 from tests.made_up_plan import make_plan, sweep
+from tests.waiting import wait
 from trainers.publishing.comparison import write_comparison
 
 CARD = "---\nlicense: mit\ntags:\n- license:mit\n- modality:image\n- size_categories:n<1K\n---\n<b>Birds</b>\n"
@@ -57,11 +58,12 @@ def site(hub: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield program.site
 
 
+@LOOKS
 def test_a_dataset_is_searched_looked_at_and_trained_on_and_what_is_slow_or_throttled_is_said(
-    browser: Browser, site: Site
+    browser: Browser, site: Site, hub: Any, look: Look
 ) -> None:
-    with visit(browser, site, site.url, size=PHONE) as page:
-        page.get_by_role("button", name="Toggle Sidebar").click()
+    with visit(browser, site, site.url, **look) as page:
+        enter(page)
         named(page, "Images").select_option("")
         line = page.locator(FORM).get_by_role("combobox", name="Hub id")
         found = page.get_by_role("listbox", name="On the Hub")
@@ -75,12 +77,13 @@ def test_a_dataset_is_searched_looked_at_and_trained_on_and_what_is_slow_or_thro
         line.fill("")
         line.press_sequentially("busy")
         expect(page.locator(FORM)).to_contain_text("asked too often from here. Try again in 120 s")
+        before = len(hub.log)
         line.fill("some/slow_birds")
         line.press("Tab")
         report = page.locator(".rs-report")
         report.get_by_role("button", name="Cancel").click()
         expect(report).to_have_text("Cancelled. Train looks again.")
-        page.wait_for_timeout(4500)
+        wait(lambda: any("some/slow_birds" in asked["line"] for asked in hub.log[before:]))
         expect(report).to_have_text("Cancelled. Train looks again.")
         line.fill("")
         line.press_sequentially("birds_of")
@@ -92,6 +95,7 @@ def test_a_dataset_is_searched_looked_at_and_trained_on_and_what_is_slow_or_thro
         unfold(page)
         named(page, "Train split").select_option("train")
         started = config(site, train(page))["data"]
+        leave_queue(page)
         assert (started["source"], started["train_split"]) == ("some/birds_of_paradise", "train")
 
 
@@ -105,7 +109,7 @@ def test_a_comparison_is_opened_by_its_link_and_by_its_id(browser: Browser, site
     with visit(browser, site, f"{site.url}/?comparison=ada/seeds", ready=False) as other:
         view = other.locator("#rs-compare")
         expect(other.locator("#rs-conclusion")).to_contain_text("HAPPIER has the best R@1, ")
-        expect(view).to_contain_text("from the Hub: ada/seeds at ", timeout=60_000)
+        expect(view).to_contain_text("from the Hub: ada/seeds at ")
         assert "comparison=ada%2Fseeds" in other.url and "run=" not in other.url
         for name in ("Stop", "Resume", "Delete", "Add seeds"):
             expect(view.get_by_role("button", name=name)).to_be_hidden()

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import Site
-from tests.browser.pages import darken, open_page, open_tab, profile, rest, show, sound, state, until, visit
+from tests.browser.pages import darken, open_page, open_tab, polled, profile, rest, show, sound, state, until, visit
 from tests.synthetic import add_snapshot, alive, make_run
 from trainers.runs import RunFolder
 
@@ -124,7 +124,7 @@ def test_a_run_that_is_gone_is_named_and_another_is_shown(browser: Browser, site
             page.goto(f"{site.url}/?run={gone}")
             page.get_by_text(f"There is no run {gone}").first.wait_for()
             page.wait_for_function("() => (window.debug?.state()?.run ?? null) !== null")
-            page.wait_for_timeout(1500)
+            polled(page)
             expect(page.locator(".rs-live .rs-alert").filter(visible=True)).to_have_count(1)
 
 
@@ -186,8 +186,7 @@ def test_a_baseline_is_pinned_seen_everywhere_and_removed(browser: Browser, site
         expect(page.locator(".rs-live .rs-table")).to_contain_text(re.compile(r"\([+−]0\.\d{3}\)"))
         page.get_by_role("slider", name="Frame").locator("visible=true").press("Home")
         expect(compared(page)).to_contain_text("both at step 0.")
-        with page.expect_response(re.compile("/poll")):
-            pass
+        polled(page)
         assert len(asked) == 1, "one that has ended is read once"
         page.reload()
         until(page, "s.k !== null")

@@ -201,6 +201,7 @@ def test_levels_colour_and_classes_filter(page: Page) -> None:
     expect(page.locator(".rs-classes button")).to_have_count(1)
 
 
+@pytest.mark.long
 def test_on_a_phone_the_maps_stack_and_nothing_overflows(browser: Browser, site: Site) -> None:
     with visit(browser, site, site.at(site.finished), size=PHONE, touch=True, motion="no-preference") as page:
         rest(page)

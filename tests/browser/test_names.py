@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Site
-from tests.browser.pages import PHONE, lasso, open_tab, place, rest, show, state, until, visit
+from tests.browser.pages import LOOKS, PHONE, Look, lasso, open_tab, place, polled, rest, show, state, until, visit
 from tests.synthetic import make_run
 from trainers.hierarchy import Hierarchy
 from trainers.runs import RunFolder
@@ -41,7 +41,7 @@ def renamed(site: Site, title: str, *names: tuple[str, ...]) -> RunFolder:
     return run
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def named(site: Site) -> RunFolder:
     return renamed(site, "Names", NAMES, GROUPS)
 
@@ -62,8 +62,9 @@ _TALL = """(within) => [...document.querySelectorAll(within)].filter((node) => n
 _WIDTHS = "all => all.map((one) => one.getBoundingClientRect().width)"
 
 
-def test_long_names_stay_in_their_place_on_a_phone(browser: Browser, site: Site, named: RunFolder) -> None:
-    with visit(browser, site, site.at(named), size=PHONE, scheme="dark") as page:
+@LOOKS
+def test_long_names_stay_in_their_place(browser: Browser, site: Site, named: RunFolder, look: Look) -> None:
+    with visit(browser, site, site.at(named), **look) as page:
         rest(page)
         entries = page.locator(".rs-classes button")
         expect(entries).to_have_count(len(NAMES))
@@ -165,7 +166,7 @@ def test_another_run_leaves_no_line_of_the_one_before(browser: Browser, site: Si
             else:
                 expect(page.locator(".rs-vacant, .rs-waiting").first).to_contain_text("Waiting for the first frame")
             assert state(page)["lassoed"] == 0
-            page.wait_for_timeout(300)  # what was on its way has come
+            polled(page)  # what was on its way has come
             assert of_the_first(page) == [], "what the page still says"
     for each in (queued, colours):
         each.db.close()

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
@@ -18,6 +19,8 @@ from explorer.tabs.object_removal.recorded import RECORD
 from tests.browser.conftest import Site
 from tests.browser.image_folder import HOSTILE, jpeg, write_dataset
 from tests.browser.pages import PHONE, downloaded, fits, open_tab, sound, visit
+from tests.data.bombs import BOMBS
+from tests.data.world import encode
 from trainers.config import SceneChoice
 from trainers.image_text.models import MODELS
 from trainers.kinds.finetuning.config import FinetuningConfig
@@ -25,7 +28,6 @@ from trainers.parameters import Choice
 from trainers.runs import RunFolder
 from trainers.runs.identity import read_config
 
-FIRST = 60_000  # ms; the models are loaded and read the first captions
 _INKED = "(c) => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((value) => value > 0)"
 
 _SEEN = """(node) => {
@@ -40,14 +42,7 @@ def tab(browser: Browser, site: Site, **how: object) -> Iterator[Page]:
     """The tab with its first answers."""
     with visit(browser, site, site.at(site.finished, "&__theme=light"), **how) as page:  # type: ignore[arg-type]
         open_tab(page, "Remove an object")
-        expect(page.locator(".rs-caption .rs-words").first).to_be_visible(timeout=FIRST)
-        yield page
-
-
-@pytest.fixture(scope="module")
-def opened(browser: Browser, site: Site) -> Iterator[Page]:
-    """One page for the first test, and for those that do not depend on what stands in it at first."""
-    with tab(browser, site) as page:
+        expect(page.locator(".rs-caption .rs-words").first).to_be_visible()
         yield page
 
 
@@ -97,13 +92,18 @@ def open_source(page: Page, source: str) -> None:
     page.get_by_role("tabpanel").get_by_role("button", name="Open", exact=True).click()
 
 
+def make_room(page: Page) -> None:
+    """Take an image of one's own away, if there is one."""
+    remove = page.locator("#rs-object-own").get_by_role("button", name="Remove Image")
+    if remove.count():
+        remove.click()
+        expect(remove).to_have_count(0)
+
+
 def send(page: Page, name: str, data: bytes) -> None:
     """Choose an image of one's own; one that is there makes room."""
+    make_room(page)
     own = page.locator("#rs-object-own")
-    if own.get_by_role("button", name="Remove Image").count():
-        own.get_by_role("button", name="Remove Image").click()
-        expect(own.get_by_role("button", name="Remove Image")).to_have_count(0)
-        page.wait_for_timeout(500)  # as long as a hand takes
     own.locator("input[type=file]").set_input_files({"name": name, "mimeType": "image/jpeg", "buffer": data})
 
 
@@ -119,8 +119,14 @@ def drag(page: Page, x0: float, y0: float, x1: float, y1: float) -> None:
     page.mouse.up()
 
 
-def test_the_tab_opens_with_something_already_removed(opened: Page) -> None:
-    page = opened
+def test_the_tab_opens_with_something_already_removed_and_names_what_is_drawn(browser: Browser, site: Site) -> None:
+    with tab(browser, site) as page:
+        something_is_removed(page)
+        what_is_drawn_is_named(page)
+
+
+def something_is_removed(page: Page) -> None:
+    """What stands in the tab at first."""
     cards = page.locator(".rs-captioncard")
     expect(cards).to_have_count(2)
     for card in cards.all():
@@ -144,6 +150,22 @@ def test_the_tab_opens_with_something_already_removed(opened: Page) -> None:
     fits(page)
 
 
+def what_is_drawn_is_named(page: Page) -> None:
+    """Go to another scene, draw on it, and choose a third."""
+    page.get_by_role("button", name="Next ›").click()
+    expect(page.locator("#rs-object-steps input")).to_have_value("93")
+    expect(filled(page).locator("header")).to_contain_text("of the image filled")
+    expect(original(page).locator(".rs-box[aria-pressed=true]").first).to_be_visible()
+    original(page).get_by_text("Box", exact=True).click()
+    drag(page, 0.1, 0.3, 0.6, 0.9)
+    named = page.locator("#rs-object-what input")
+    expect(named).not_to_have_value("")
+    expect(filled(page).locator("h3")).to_contain_text(named.input_value())
+    page.locator("#rs-object-images .thumbnail-item").nth(2).click()
+    expect(page.locator("#rs-object-steps input")).to_have_value("87")
+    expect(named).to_be_hidden()
+
+
 def test_what_goes_on_behind_the_first_answer_is_said(browser: Browser, site: Site) -> None:
     going = {
         "model": CHOSEN[0],
@@ -160,10 +182,10 @@ def test_what_goes_on_behind_the_first_answer_is_said(browser: Browser, site: Si
         page.route("**/objects/encoding", told)
         open_tab(page, "Remove an object")
         line, bar = page.locator(".rs-background [role=status]"), page.locator(".rs-background progress")
-        expect(page.locator(".rs-caption .rs-words").first).to_be_visible(timeout=FIRST)
+        expect(page.locator(".rs-caption .rs-words").first).to_be_visible()
         if line.is_hidden():
             pytest.skip("another test has had all captions read")
-        expect(line).to_contain_text("own queries: Tiny CLIP: encoding captions", timeout=FIRST)
+        expect(line).to_contain_text("own queries: Tiny CLIP: encoding captions")
         expect(bar).to_have_js_property("value", 0.75)
         expect(line).to_contain_text("All captions are read")
         expect(bar).to_be_hidden()
@@ -197,7 +219,7 @@ def test_objects_are_taken_out_by_mouse_by_key_and_by_drawing(browser: Browser, 
         expect(page.get_by_text(re.compile(r": 3 images\."))).to_be_visible()
         fills = offered(page, "Fill")
         assert "Telea" in fills and "Drawn again without it" not in fills
-        expect(page.locator(".rs-captionlist .rs-words", has_text="onerror").first).to_be_visible(timeout=FIRST)
+        expect(page.locator(".rs-captionlist .rs-words", has_text="onerror").first).to_be_visible()
         captions_are_text(page)
         before = filled(page).locator(".rs-image").first.get_attribute("src")
         dog = original(page).get_by_role("button", name="dog")
@@ -265,22 +287,6 @@ def by_drawing(page: Page) -> None:
     expect(about).to_contain_text(re.compile(r"^3[0-2] % of the image filled"))
 
 
-def test_what_is_drawn_on_a_scene_is_named_by_the_model(browser: Browser, site: Site) -> None:
-    with tab(browser, site) as page:
-        page.get_by_role("button", name="Next ›").click()
-        expect(page.locator("#rs-object-steps input")).to_have_value("93")
-        expect(filled(page).locator("header")).to_contain_text("of the image filled")
-        expect(original(page).locator(".rs-box[aria-pressed=true]").first).to_be_visible()
-        original(page).get_by_text("Box", exact=True).click()
-        drag(page, 0.1, 0.3, 0.6, 0.9)
-        named = page.locator("#rs-object-what input")
-        expect(named).not_to_have_value("", timeout=FIRST)
-        expect(filled(page).locator("h3")).to_contain_text(named.input_value())
-        page.locator("#rs-object-images .thumbnail-item").nth(2).click()
-        expect(page.locator("#rs-object-steps input")).to_have_value("87")
-        expect(named).to_be_hidden()
-
-
 def test_own_images(browser: Browser, site: Site) -> None:
     with tab(browser, site, refusals=True) as page:
         image = original(page).locator(".rs-image")
@@ -288,6 +294,10 @@ def test_own_images(browser: Browser, site: Site) -> None:
         send(page, "x.jpeg", b"no picture")
         expect(page.get_by_test_id("toast-body").first).to_contain_text("not an image that can be read")
         expect(image).to_have_attribute("src", before or "")
+        for bomb in ("scans", "TIFF"):
+            data, words = BOMBS[bomb]
+            send(page, "x.png", data)
+            expect(page.get_by_test_id("toast-body").filter(has_text=words)).to_be_visible()
         send(page, "möwe.jpeg", jpeg())
         expect(filled(page)).to_contain_text("Mark what to remove")
         expect(page.locator("#rs-object-warning")).to_contain_text("not photographs")
@@ -308,6 +318,22 @@ def test_own_images(browser: Browser, site: Site) -> None:
         canvas = original(page).get_by_role("application")
         page.wait_for_function(f"(c) => !({_INKED})(c)", arg=canvas.element_handle())  # nothing is drawn on a new one
         expect(page.locator("#rs-object-what input")).to_have_value("")
+        paste(page, encode(np.full((40, 30, 3), 9, np.uint8)))
+        page.wait_for_function("(image) => image.naturalWidth === 30", arg=image.element_handle())
+
+
+def paste(page: Page, data: bytes) -> None:
+    """Take an image of one's own out of the clipboard."""
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.evaluate(
+        """async (bytes) => {
+          const item = new Blob([new Uint8Array(bytes)], { type: "image/png" });
+          await navigator.clipboard.write([new ClipboardItem({ "image/png": item })]);
+        }""",
+        list(data),
+    )
+    make_room(page)
+    page.locator("#rs-object-own").get_by_role("button", name="Paste from clipboard").click()
 
 
 @pytest.mark.long
@@ -315,7 +341,7 @@ def test_the_benchmark_over_a_dataset_and_a_failing_image(browser: Browser, site
     with tab(browser, site) as page:
         page.get_by_label("Removals at most").fill("20")
         page.get_by_role("button", name="Measure").click()
-        expect(page.locator("#rs-object-figures")).to_contain_text("ODmAP@1", timeout=FIRST)
+        expect(page.locator("#rs-object-figures")).to_contain_text("ODmAP@1")
         scope = page.locator("#rs-object-scope")
         expect(scope).to_contain_text("20 queries against 20,000 of 30,983 captions.")
         expect(scope).to_contain_text("Intervals: 95 % over")
@@ -332,14 +358,17 @@ def test_the_benchmark_over_a_dataset_and_a_failing_image(browser: Browser, site
         )
 
 
-def test_fine_tuning_is_filled_by_presets_started_followed_and_stopped(opened: Page, site: Site) -> None:
-    page = opened
-    which = page.get_by_role("radiogroup").last if page.get_by_role("radiogroup").count() else page
+def test_fine_tuning_is_filled_by_presets_started_followed_and_stopped(browser: Browser, site: Site) -> None:
+    with tab(browser, site) as page:
+        fine_tuned(page, site)
+
+
+def fine_tuned(page: Page, site: Site) -> None:
+    """Compare recipes, fill one in, start it and take it out of the queue."""
     titles = page.locator("label:has(input[type=radio])", has_text="emoved").or_(
         page.locator("label", has_text="Originals")
     )
     expect(titles.first).to_be_visible()
-    assert which is not None
     page.get_by_role("button", name="Compare with another recipe").click()
     expect(page.get_by_text("Nothing is removed: the comparison that shows what removal changes.")).to_be_visible()
     choose(page, "Recipes", "Figure 4")

@@ -5,17 +5,14 @@ from __future__ import annotations
 import base64
 import io
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.conftest import Site, serve
+from tests.browser.conftest import Site
 from tests.browser.pages import until, visit
 from tests.browser.program import launched
 from tests.browser.sidebar import config, fill, leave_queue, named, row, train, train_on, unfold
-from tests.synthetic import make_run
 from tests.tiny import write_images
 from tests.waiting import wait
 from trainers.runs import RunFolder, list_runs
@@ -29,15 +26,6 @@ _DROP = """(box, files) => {
   for (const type of ["dragover", "drop"])
     box.dispatchEvent(new DragEvent(type, { dataTransfer: given, bubbles: true, cancelable: true }));
 }"""
-
-
-@pytest.fixture(scope="module")
-def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    root = tmp_path_factory.mktemp("public")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RANKSCOPE_CACHE", str(root / "cache"))
-        with serve(root, make_run(root, points=60, frames=2), public=True) as served:
-            yield served
 
 
 def zipped(folder: Path) -> bytes:

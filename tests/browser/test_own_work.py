@@ -91,21 +91,21 @@ def embeddings() -> bytes:
 
 def shown(page: Page, run: str) -> None:
     """Wait until the map of a run is on screen."""
-    until(page, "s.run === a && s.k !== null", run, timeout=60_000)
+    until(page, "s.run === a && s.k !== null", run)
 
 
 def taken(page: Page, title: str) -> bytes:
     """What an entry of the menu of downloads saves; a film is made first."""
     menu = page.locator(".rs-live .rs-downloads")
     menu.get_by_role("button", name="Download").click()
-    with page.expect_download(timeout=60_000) as got:
+    with page.expect_download() as got:
         menu.locator(".rs-menu").get_by_text(title, exact=True).click()
     return Path(got.value.path()).read_bytes()
 
 
 def opened_from_runs(page: Page, name: str, run: str) -> None:
     open_tab(page, "Runs")
-    expect(page.locator("#rs-runs-list")).to_contain_text(name, timeout=60_000)  # the first list of this process
+    expect(page.locator("#rs-runs-list")).to_contain_text(name)  # the first list of this process
     press(page, name)
     button(page, "Open")
     shown(page, run)
@@ -122,7 +122,7 @@ def test_a_day_of_a_researcher(browser: Browser, tmp_path: Path) -> None:
         told = said(training)
         assert "tensors are in the file (in 'state_dict' behind 'module.')" in told
         with visit(browser, site, site.at(site.finished)) as page:
-            until(page, "s.run === a && s.phase === 'finished' && s.k !== null", site.finished.id, timeout=60_000)
+            until(page, "s.run === a && s.phase === 'finished' && s.k !== null", site.finished.id)
             assert taken(page, "Film of the maps (MP4)")[4:8] == b"ftyp"
             whole = taken(page, "Everything, to import elsewhere (zip)")
             page.evaluate("() => window.rankscope.live.images.lasso([3, 4, 5, 9])")

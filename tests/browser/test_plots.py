@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Locator, expect
 
-from tests.browser.conftest import Site, serve
+from tests.browser.conftest import Site
 from tests.browser.pages import downloaded, rest, seek, shrink, sound, visit
 from tests.synthetic import STEPS_PER_FRAME, make_run
 from tests.waiting import wait
@@ -19,6 +18,7 @@ from trainers.kinds.metric_learning.measures import MEASURES
 from trainers.metrics.catalogue.training import BATCH_AP as BATCH
 from trainers.metrics.catalogue.training import CONTEXTUAL_AP, CONTEXTUAL_LOSS, GAP
 from trainers.metrics.catalogue.training import WHOLE_AP as WHOLE
+from trainers.runs import RunFolder
 from trainers.runs.records import Scalar
 
 PLOTS = {plot.name: plot for plot in MEASURES.plots}
@@ -32,11 +32,10 @@ FILLED = """() => [...document.querySelectorAll('.rs-curve [role=img] > svg')]
   .every((svg) => Math.abs(svg.viewBox.baseVal.width - svg.parentNode.clientWidth) < 1)"""
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+@pytest.fixture
+def flattered(site: Site) -> RunFolder:
     """A run of two losses whose batches flatter them, without a contextual loss at its last evaluation."""
-    root = tmp_path_factory.mktemp("plots")
-    folder = make_run(root, points=48, frames=FRAMES)
+    folder = make_run(site.root, points=48, frames=FRAMES)
     for k in range(FRAMES):
         values = {BATCH: 0.5 + 0.1 * k, WHOLE: 0.2 + 0.2 * k, GAP: 0.3 - 0.1 * k}
         if k < FRAMES - 1:
@@ -47,12 +46,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
             for key in values
         ]
         folder.db.add_metrics(rows)
-    with serve(root, folder) as served:
-        yield served
+    return folder
 
 
-def test_plots_fill_their_place_follow_the_scrubber_and_can_be_kept(browser: Browser, site: Site) -> None:
-    with visit(browser, site, site.at(site.finished, "&__theme=light")) as page:
+def test_plots_fill_their_place_follow_the_scrubber_and_can_be_kept(
+    browser: Browser, site: Site, flattered: RunFolder
+) -> None:
+    with visit(browser, site, site.at(flattered, "&__theme=light")) as page:
         rest(page)
         fold = page.locator(".rs-curves details").filter(has_not_text="More plots").first
         folded = fold.locator("svg")

@@ -35,7 +35,7 @@ def test_a_kind_from_another_folder_is_started_and_watched(browser: Browser, tmp
             choose(page, "Kind of run", "Toy clusters")
             expect(named(page, "Images")).to_have_count(0)
             run = begin(page, "200", "1000000")
-            until(page, "s.run === a && s.k !== null", run, timeout=60_000)
+            until(page, "s.run === a && s.k !== null", run)
             expect(page.locator(".rs-card")).to_have_count(2)
             expect(page.locator(".rs-card").first).to_contain_text("rate 0.01")
             acts = page.locator(".rs-trainingrow")
@@ -44,7 +44,7 @@ def test_a_kind_from_another_folder_is_started_and_watched(browser: Browser, tmp
             acts.get_by_role("button", name="Stop", exact=True).click()
             expect(page.locator(".rs-runstatus")).to_contain_text("topped")
             done = begin(page, "20", "10")
-            until(page, "s.run === a && s.phase === 'finished'", done, timeout=60_000)
+            until(page, "s.run === a && s.phase === 'finished'", done)
             page.get_by_role("tab", name="Runs").click()
             expect(page.get_by_text("rate 0.01 vs rate 0.1 on Clusters").filter(visible=True).first).to_be_visible()
 
@@ -81,7 +81,7 @@ def test_a_page_trains_in_slices_as_its_visitor(browser: Browser, tmp_path: Path
     ):
         run_id = train_on(page, images, "0.1")
         slices = page.locator("#rs-slices")
-        expect(slices.get_by_role("alert")).to_contain_text("GPU limit", timeout=60_000)  # nobody is known to ask
+        expect(slices.get_by_role("alert")).to_contain_text("GPU limit")  # nobody is known to ask
         expect(slices.get_by_role("button", name="Go on on the CPU")).to_be_visible()
         until(page, "s.phase === 'between slices'")
         page.set_extra_http_headers({"x-ip-token": "somebody"})
@@ -122,7 +122,7 @@ def test_contrastive_pretraining_is_previewed_started_and_kept(browser: Browser,
             assert (made["kind"], made["data"]["held_out"]) == ("contrastive", "images")
             assert [method["name"] for method in made["methods"]] == ["supcon", "cross_entropy"]
             assert made["data"]["conditions"]["label_noise"] == 0.2
-            until(page, "s.run === a && s.phase === 'finished' && s.k !== null", run, timeout=60_000)
+            until(page, "s.run === a && s.phase === 'finished' && s.k !== null", run)
             expect(page.locator(".rs-card")).to_have_count(2)
             expect(page.locator(".rs-live")).to_contain_text("linear classifier on the frozen encoder")
             expect(page.locator(".rs-live")).to_contain_text("20 % label noise")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import PATIENCE, Site
+from tests.browser.conftest import Site
 from tests.browser.image_folder import jpeg
 from tests.browser.pages import shrink, sound, visit
 from tests.browser.test_retrieve import mistakes, put, query, retrieve, section, settled
@@ -64,16 +64,14 @@ def by_class(page: Page) -> None:
 
 
 @pytest.fixture(scope="module")
-def pots(browser: Browser, site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+def pots(browser: Browser, site: Site) -> Iterator[Page]:
     """A page with a run of two losses on the drawn pots, trained for two steps."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RANKSCOPE_CACHE", str(tmp_path_factory.mktemp("cache")))
-        data = DataChoice(source="drawn", image_size=16, max_images=960, held_out="images")
-        folder = trained(site.root, tiny_config(Path("unused"), data=data, steps=2, probe_size=40))
-        with visit(browser, site, site.at(folder, "&__theme=light"), ready=False) as page:
-            retrieve(page)
-            yield page
-        folder.delete()
+    data = DataChoice(source="drawn", image_size=16, max_images=960, held_out="images")
+    folder = trained(site.root, tiny_config(Path("unused"), data=data, steps=2, probe_size=40))
+    with visit(browser, site, site.at(folder, "&__theme=light"), ready=False) as page:
+        retrieve(page)
+        yield page
+    folder.delete()
 
 
 def test_one_image_before_and_after(pots: Page) -> None:
@@ -81,7 +79,7 @@ def test_one_image_before_and_after(pots: Page) -> None:
     section(page, LOOKED_AT)
     one = page.get_by_label("One image, before and after", exact=True)
     rows = page.get_by_label("A query in its forms")
-    one.get_by_role("button", name="Object, ").click(timeout=3 * PATIENCE)  # its images are drawn first
+    one.get_by_role("button", name="Object, ").click()  # its images are drawn first
     one.get_by_role("button", name="Compare").click()
     expect(rows).to_contain_text("of it is removed. Object goes.")
     expect(rows.locator(".rs-formrow")).to_have_count(6)

@@ -7,8 +7,8 @@ from pathlib import Path
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import Site
-from tests.browser.pages import PHONE, downloaded, visit
-from tests.browser.sidebar import FORM, choose, config, images, leave_queue, named, train, unfold
+from tests.browser.pages import LOOKS, Look, downloaded, visit
+from tests.browser.sidebar import FORM, choose, config, enter, images, leave_queue, named, train, unfold
 from tests.data.world import write_tree
 from tests.tiny import trained
 from trainers.retrieval.probe_results import labelled_probe_of
@@ -167,10 +167,11 @@ def loaded_again(page: Page, editor: Locator, file: Path, table: str) -> None:
     expect(editor).to_be_hidden()
 
 
-def test_superclasses_of_names_are_changed_on_a_phone(site: Site, browser: Browser, tmp_path: Path) -> None:
+@LOOKS
+def test_superclasses_of_names_are_changed(site: Site, browser: Browser, tmp_path: Path, look: Look) -> None:
     write_tree(tmp_path / "own", CLASSES)
-    with visit(browser, site, site.at(site.finished), size=PHONE, touch=True) as page:
-        page.locator("#rs-sidebar .toggle-button").click()
+    with visit(browser, site, site.at(site.finished), **look) as page:
+        enter(page)
         editor, form = opened(page, tmp_path / "own", 4, "Parts of names"), page.locator(FORM)
         assert classes_of(editor, "animal") == {"animal_cat", "animal_dog"}
         for name in ("animal_cat", "plant_rose"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import sys
 import uuid
@@ -17,6 +16,7 @@ import pytest
 from explorer.explorer import Explorer
 from explorer.settings import Settings
 from tests.explorer.bench import STAND_IN
+from tests.served import launched
 from tests.waiting import PATIENCE
 from trainers.training.executor import ProcessExecutor
 
@@ -50,20 +50,14 @@ def bytes_by_tab(config: dict[str, Any]) -> str:
 
 
 @contextmanager
-def served(root: Path, **settings: Any) -> Iterator[Served]:
+def served(root: Path, **more: Any) -> Iterator[Served]:
     """A launched page whose trainers are stand-ins that train until they are ended."""
     executor = ProcessExecutor(command=lambda path: [sys.executable, str(STAND_IN), str(path), "600"])
-    made = Explorer(Settings(runs=root / "runs", recorded=root / "recorded", **settings), executor)
-    try:
-        made.scheduler.begin()
-        made.blocks.queue(default_concurrency_limit=8, max_size=64)
-        made.blocks.launch(prevent_thread_lock=True, quiet=True, server_name="127.0.0.1", **made.launch_options)
-        url = made.blocks.local_url.rstrip("/")
+    settings = Settings(runs=root / "runs", recorded=root / "recorded", **more)
+    with launched(settings, executor, trains=True) as page:
+        url = page.blocks.local_url.rstrip("/")
         with httpx.Client(base_url=url, timeout=PATIENCE) as client:
-            yield Served(made, client, url)
-    finally:
-        made.close()  # a page for strangers changes what the whole process may open
-        gc.collect()  # Gradio leaves event loops behind; collected here, where the tests expect the warning
+            yield Served(page, client, url)
 
 
 class Served:

@@ -148,19 +148,19 @@ print(text.count("<heap nr="), resident // 2**20, pyarrow.default_memory_pool().
 
 @GRADIO_WARNINGS
 def test_calls_of_the_api_do_not_pile_up_and_answers_are_kept_for_a_while(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    local: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with served(tmp_path) as page:
-        shown, events = page.explorer.blocks, []
-        for _ in range(6):
-            assert call(page.client, "list_runs") == []
-            events.append(page.post(f"{API}/list_runs", {"data": []}).json()["event_id"])
-            assert "complete" in page.client.get(f"{API}/list_runs/{events[-1]}").text
-        assert len(shown.app.state_holder.session_data) == 0
-        assert all(map(shown.streams, events))
-        monkeypatch.setattr(blocks, "ANSWER_SECONDS", 0)
-        call(page.client, "list_runs")
-        assert not any(map(shown.streams, events))
+    shown, events = local.explorer.blocks, []
+    before = len(shown.app.state_holder.session_data)
+    for _ in range(6):
+        assert call(local.client, "list_runs") == []
+        events.append(local.post(f"{API}/list_runs", {"data": []}).json()["event_id"])
+        assert "complete" in local.client.get(f"{API}/list_runs/{events[-1]}").text
+    assert len(shown.app.state_holder.session_data) <= before
+    assert all(map(shown.streams, events))
+    monkeypatch.setattr(blocks, "ANSWER_SECONDS", 0)
+    call(local.client, "list_runs")
+    assert not any(map(shown.streams, events))
 
 
 JOIN = "/gradio_api/queue/join"
@@ -173,18 +173,20 @@ def listing(page: Served) -> int:
 
 
 @GRADIO_WARNINGS
-def test_a_visit_that_is_forgotten_while_it_waits_ends_the_queue_for_nobody(tmp_path: Path) -> None:
-    with served(tmp_path) as page:
-        asked = {"data": [], "fn_index": listing(page), "trigger_id": None}
-        for name in ("", "a" * 65, 5):
-            for path in (JOIN, f"{API}/list_runs", "/gradio_api/run/list_runs"):
-                refused = page.post(path, {**asked, "session_hash": name})
-                assert refused.status_code == 400 and "1 to 64 letters" in refused.json()["error"], path
-        page.explorer.blocks._queue.pending_messages_per_session.max_size = 1  # Gradio's is 2,000
-        with ThreadPoolExecutor(16) as threads:
-            asks = [threads.submit(page.post, JOIN, {**asked, "session_hash": str(each)}) for each in range(48)]
-        assert {each.result().status_code for each in asks} == {200}
-        assert call(page.client, "list_runs") == []
+def test_a_visit_that_is_forgotten_while_it_waits_ends_the_queue_for_nobody(
+    local: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = {"data": [], "fn_index": listing(local), "trigger_id": None}
+    for name in ("", "a" * 65, 5):
+        for path in (JOIN, f"{API}/list_runs", "/gradio_api/run/list_runs"):
+            refused = local.post(path, {**asked, "session_hash": name})
+            assert refused.status_code == 400 and "1 to 64 letters" in refused.json()["error"], path
+    pending = local.explorer.blocks._queue.pending_messages_per_session
+    monkeypatch.setattr(pending, "max_size", 1)  # Gradio's is 2,000
+    with ThreadPoolExecutor(16) as threads:
+        asks = [threads.submit(local.post, JOIN, {**asked, "session_hash": str(each)}) for each in range(48)]
+    assert {each.result().status_code for each in asks} == {200}
+    assert call(local.client, "list_runs") == []
 
 
 @GRADIO_WARNINGS

@@ -6,7 +6,6 @@ import base64
 import dataclasses
 import io
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from PIL import Image
 
 from explorer.server.originals import LONGEST
 from explorer.server.visitors import owner_of
-from tests.explorer.served_page import GRADIO_WARNINGS, PREFIX, Served, served
+from tests.explorer.served_page import GRADIO_WARNINGS, PREFIX, Served
 from tests.synthetic import make_run, write_probe
 from tests.tiny import write_images
 from tests.waiting import wait
@@ -62,12 +61,6 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with served(tmp_path_factory.mktemp("page")) as page:
-        yield page
-
-
 def asked(page: Served, run: str, row: int, token: str = "", **more: object) -> dict[str, Any]:
     headers = {"x-rankscope-token": token}
     reply = page.post(f"{PREFIX}/retrieval/original", {"run": run, "row": row, **more}, **headers)
@@ -83,73 +76,72 @@ def root_of(page: Served) -> Path:
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_the_file_is_shown_in_bounds(page: Served, images: Path, tmp_path: Path, packed: bool) -> None:
+def test_the_file_is_shown_in_bounds(local: Served, images: Path, tmp_path: Path, packed: bool) -> None:
     source = Path(shutil.make_archive(str(tmp_path / "pears"), "zip", images)) if packed else images
     names = ("test/colour08/0.png", "test/colour09/0.png", "test/colour08/1.png")
-    run = run_on(root_of(page), source, names)
-    large, small, broken = (asked(page, run, row) for row in range(3))
+    run = run_on(root_of(local), source, names)
+    large, small, broken = (asked(local, run, row) for row in range(3))
     assert size(large) == (LONGEST, round(LONGEST / 3))
     assert large["words"] == f"{names[0]}: 3,000 x 1,000 pixels, shown at 1600 x 533"
     assert size(small) == (24, 24) and small["words"] == f"{names[1]}: 24 x 24 pixels"
     assert size(broken) == TILE and broken["words"].endswith(KEPT)
-    assert asked(page, run, 3)["status"] == 404 and asked(page, "none", 0)["status"] == 404
+    assert asked(local, run, 3)["status"] == 404 and asked(local, "none", 0)["status"] == 404
     if packed:
         source.unlink()
-        gone = asked(page, run, 0)
+        gone = asked(local, run, 0)
         assert size(gone) == TILE and "does not exist" in gone["words"] and gone["words"].endswith(KEPT)
 
 
-def test_names_in_a_run_folder_lead_nowhere(page: Served, images: Path) -> None:
-    run = run_on(root_of(page), images, HOSTILE)
+def test_names_in_a_run_folder_lead_nowhere(local: Served, images: Path) -> None:
+    run = run_on(root_of(local), images, HOSTILE)
     for row, name in enumerate(HOSTILE):
-        reply = asked(page, run, row)
+        reply = asked(local, run, row)
         assert size(reply) == TILE and "it is not there any more" in reply["words"], name
     form = {"kind": "metric_learning", "settings": {"data.source": str(images)}}
     for name in HOSTILE[:-1]:
-        reply = page.post(f"{PREFIX}/form/original", {**form, "name": name})
+        reply = local.post(f"{PREFIX}/form/original", {**form, "name": name})
         assert reply.status_code == 400 and "not there any more" in reply.json()["error"], name
 
 
-def test_images_without_files_say_so(page: Served) -> None:
-    drawn = make_run(root_of(page) / "runs", points=30, frames=1)
-    reply = asked(page, drawn.id, 0)
+def test_images_without_files_say_so(local: Served) -> None:
+    drawn = make_run(root_of(local) / "runs", points=30, frames=1)
+    reply = asked(local, drawn.id, 0)
     assert size(reply) == TILE and reply["words"] == f"This image has no file of its own. {KEPT}"
-    brought = log_run("mine", runs=root_of(page) / "runs", images=[np.zeros((16, 16))] * 24)
+    brought = log_run("mine", runs=root_of(local) / "runs", images=[np.zeros((16, 16))] * 24)
     brought.frame(0, np.eye(24, dtype=np.float32))
     brought.finish()
-    assert asked(page, brought.id, 0)["words"] == reply["words"]
-    pretended = run_on(root_of(page), "drawn", ("a.png",))
-    assert asked(page, pretended, 0)["words"] == f"Drawn world has no files. {KEPT}"
+    assert asked(local, brought.id, 0)["words"] == reply["words"]
+    pretended = run_on(root_of(local), "drawn", ("a.png",))
+    assert asked(local, pretended, 0)["words"] == f"Drawn world has no files. {KEPT}"
 
 
-def test_the_images_of_a_gallery_and_of_a_preview_open(page: Served, images: Path) -> None:
-    run = run_on(root_of(page), images, ("test/colour08/0.png",))
+def test_the_images_of_a_gallery_and_of_a_preview_open(local: Served, images: Path) -> None:
+    run = run_on(root_of(local), images, ("test/colour08/0.png",))
     gallery = {"name": "test"}
-    assert asked(page, run, 0, gallery=gallery)["status"] == 404  # it is not open
-    page.post(f"{PREFIX}/retrieval/open", {"run": run, "gallery": gallery})
-    wait(lambda: asked(page, run, 0, gallery=gallery)["status"] == 200)
-    assert asked(page, run, 10**8, gallery=gallery)["status"] == 404
-    reply = asked(page, run, 0, gallery=gallery)
+    assert asked(local, run, 0, gallery=gallery)["status"] == 404  # it is not open
+    local.post(f"{PREFIX}/retrieval/open", {"run": run, "gallery": gallery})
+    wait(lambda: asked(local, run, 0, gallery=gallery)["status"] == 200)
+    assert asked(local, run, 10**8, gallery=gallery)["status"] == 404
+    reply = asked(local, run, 0, gallery=gallery)
     assert reply["status"] == 200, reply
     assert size(reply) == (LONGEST, 533)
     form = {"kind": "metric_learning", "settings": {"data.source": str(images)}}
-    (_, name), *_ = page.post(f"{PREFIX}/form/look", form).json()["samples"][0]["images"]
-    shown = page.post(f"{PREFIX}/form/original", {**form, "name": name}).json()
+    (_, name), *_ = local.post(f"{PREFIX}/form/look", form).json()["samples"][0]["images"]
+    shown = local.post(f"{PREFIX}/form/original", {**form, "name": name}).json()
     assert shown["words"] == f"{name}: 24 x 24 pixels"
 
 
 def test_strangers_open_what_they_dropped_and_no_folder(
-    tmp_path: Path, images: Path, monkeypatch: pytest.MonkeyPatch
+    public: Served, tmp_path: Path, images: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RANKSCOPE_CACHE", str(tmp_path / "cache"))
     dropped = f"dropped/{'a1' * 16}/pears"
     shutil.copytree(images, tmp_path / "cache" / dropped)
     names = ("test/colour09/0.png",)
-    with served(tmp_path, public=True) as page:
-        own, other = run_on(tmp_path, dropped, names), run_on(tmp_path, images, names)
-        assert size(asked(page, own, 0, TOKEN)) == (24, 24)
-        reply = asked(page, own, 0, "somebody's")
-        assert size(reply) == TILE and reply["words"].startswith("Only the visitor who dropped these images here")
-        assert asked(page, other, 0, TOKEN)["words"] == f"{REFUSAL} {KEPT}"
-        form = {"kind": "metric_learning", "settings": {"data.source": str(images)}, "name": names[0]}
-        assert page.post(f"{PREFIX}/form/original", form).json() == {"error": REFUSAL}
+    own, other = run_on(root_of(public), dropped, names), run_on(root_of(public), images, names)
+    assert size(asked(public, own, 0, TOKEN)) == (24, 24)
+    reply = asked(public, own, 0, "somebody's")
+    assert size(reply) == TILE and reply["words"].startswith("Only the visitor who dropped these images here")
+    assert asked(public, other, 0, TOKEN)["words"] == f"{REFUSAL} {KEPT}"
+    form = {"kind": "metric_learning", "settings": {"data.source": str(images)}, "name": names[0]}
+    assert public.post(f"{PREFIX}/form/original", form).json() == {"error": REFUSAL}

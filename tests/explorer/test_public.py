@@ -40,12 +40,6 @@ from trainers.errors import DataError
 pytestmark = GRADIO_WARNINGS
 
 
-@pytest.fixture(scope="module")
-def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with served(tmp_path_factory.mktemp("public"), public=True, limits=Limits(held=3)) as page:
-        yield page
-
-
 # ------------------------------------------------------------------------ folders
 
 
@@ -141,21 +135,6 @@ def test_a_visitor_cannot_fill_gradios_queue(public: Served) -> None:
     assert set(statuses) == {200, 429} and statuses[0] == 200
 
 
-def test_behind_a_spaces_proxy_visitors_are_told_apart(tmp_path: Path) -> None:
-    with served(tmp_path, public=True, on_space=True, limits=Limits(held=1, hourly=2)) as page:
-        one, other = {"x-forwarded-for": "6.6.6.6, 8.8.8.8, 10.0.0.7"}, {"x-forwarded-for": "8.8.4.4"}
-        first = page.start(token="a", **one)
-        invented = {"x-forwarded-for": "7.7.7.7, 8.8.8.8, 10.0.0.7"}
-        assert "1 runs from your address" in error(page.start(token="b", **invented))
-        assert page.start(token="c", **other).status_code == 200
-        stop(page, first, "a")
-        stop(page, page.start(token="d", **one), "d")
-        assert "within an hour" in error(page.start(token="e", **one))
-        headers = page.client.get(f"{PREFIX}/start").headers
-        assert headers["content-security-policy"] == "frame-ancestors 'self' https://huggingface.co https://*.hf.space"
-        assert "x-frame-options" not in headers
-
-
 def stop(page: Served, started: httpx.Response, token: str) -> None:
     run = started.json()["data"][0]
     wait(lambda: not page.explorer.scheduler.is_busy(run), meanwhile=lambda: page.run("stop_run", run, token))
@@ -167,8 +146,23 @@ SMALL = encode(np.full((64, 64, 3), 128, np.uint8))
 
 @pytest.fixture(scope="module")
 def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with served(tmp_path_factory.mktemp("space"), public=True, on_space=True) as page:
+    limits = Limits(held=1, hourly=2)
+    with served(tmp_path_factory.mktemp("space"), public=True, on_space=True, limits=limits) as page:
         yield page
+
+
+def test_behind_a_spaces_proxy_visitors_are_told_apart(space: Served) -> None:
+    one, other = {"x-forwarded-for": "6.6.6.6, 8.8.8.8, 10.0.0.7"}, {"x-forwarded-for": "8.8.4.4"}
+    first = space.start(token="a", **one)
+    invented = {"x-forwarded-for": "7.7.7.7, 8.8.8.8, 10.0.0.7"}
+    assert "1 runs from your address" in error(space.start(token="b", **invented))
+    assert space.start(token="c", **other).status_code == 200
+    stop(space, first, "a")
+    stop(space, space.start(token="d", **one), "d")
+    assert "within an hour" in error(space.start(token="e", **one))
+    headers = space.client.get(f"{PREFIX}/start").headers
+    assert headers["content-security-policy"] == "frame-ancestors 'self' https://huggingface.co https://*.hf.space"
+    assert "x-frame-options" not in headers
 
 
 def sent(page: Served, data: bytes, visitor: str, part: str = "native") -> httpx.Response:

@@ -50,12 +50,6 @@ pytestmark = GRADIO_WARNINGS
 
 
 @pytest.fixture(scope="module")
-def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with served(tmp_path_factory.mktemp("local")) as page:
-        yield page
-
-
-@pytest.fixture(scope="module")
 def explorer(local: Served) -> Explorer:
     return local.explorer
 

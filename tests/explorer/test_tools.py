@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,7 +17,7 @@ from mcp.types import CallToolResult, Tool
 
 from explorer.server.guard import TOOLS, TOOLS_AT_ONCE, Guard
 from explorer.settings import Settings
-from tests.explorer.served_page import GRADIO_WARNINGS, Served, served
+from tests.explorer.served_page import GRADIO_WARNINGS, Served
 
 pytestmark = GRADIO_WARNINGS
 T = TypeVar("T")
@@ -40,12 +40,6 @@ CALLS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with served(tmp_path_factory.mktemp("tools")) as page:
-        yield page
-
-
 async def _asked(page: Served, calls: dict[str, dict[str, Any]]) -> tuple[list[Tool], dict[str, CallToolResult]]:
     async with streamable_http_client(f"{page.url}{TOOLS}/") as (read, write, _), ClientSession(read, write) as session:
         await session.initialize()
@@ -59,10 +53,10 @@ def run(work: Coroutine[Any, Any, T]) -> T:
         return pool.submit(asyncio.run, work).result()
 
 
-def test_every_function_is_a_tool_and_answers_in_json(page: Served):
-    client = Client(page.url, verbose=False)
+def test_every_function_is_a_tool_and_answers_in_json(local: Served):
+    client = Client(local.url, verbose=False)
     functions = client.view_api(return_format="dict", print_info=False)["named_endpoints"]
-    tools, answers = run(_asked(page, {name: given for name, (given, _) in CALLS.items()}))
+    tools, answers = run(_asked(local, {name: given for name, (given, _) in CALLS.items()}))
     assert {f"/{tool.name}" for tool in tools} == set(functions) == {f"/{name}" for name in CALLS}
     for tool in tools:
         assert all(about["description"].endswith(".") for about in tool.inputSchema["properties"].values()), tool
@@ -79,19 +73,18 @@ def test_every_function_is_a_tool_and_answers_in_json(page: Served):
     assert client.predict(started, api_name="/run_status")["losses"] == ["supcon"]
 
 
-def test_a_tool_needs_the_word_of_a_run_on_a_public_page(tmp_path: Path):
-    with served(tmp_path, public=True) as page:
-        started = page.start(token="mine").json()["data"][0]
-        for token, refused in (("", True), ("other", True), ("mine", False)):
-            _, answers = run(_asked(page, {"stop_run": {"run_id": started, "token": token}}))
-            assert answers["stop_run"].isError == refused, answers
+def test_a_tool_needs_the_word_of_a_run_on_a_public_page(public: Served):
+    started = public.start(token="mine").json()["data"][0]
+    for token, refused in (("", True), ("other", True), ("mine", False)):
+        _, answers = run(_asked(public, {"stop_run": {"run_id": started, "token": token}}))
+        assert answers["stop_run"].isError == refused, answers
 
 
-def test_no_stream_of_tools_is_held_open(page: Served):
-    reply = page.client.get(f"{TOOLS}/", headers={"accept": "text/event-stream"})
+def test_no_stream_of_tools_is_held_open(local: Served):
+    reply = local.client.get(f"{TOOLS}/", headers={"accept": "text/event-stream"})
     assert reply.status_code == 405
     for older in ("sse", "messages"):
-        assert page.client.get(f"{TOOLS}/{older}").status_code == 404
+        assert local.client.get(f"{TOOLS}/{older}").status_code == 404
 
 
 def test_calls_of_tools_are_bounded(tmp_path: Path):

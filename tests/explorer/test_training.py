@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pytest
-
 from explorer.server.training import SHOWN
-from tests.explorer.served_page import GRADIO_WARNINGS, PREFIX, Served, served
+from tests.explorer.served_page import GRADIO_WARNINGS, PREFIX, Served
 from tests.made_up_plan import make_plan, sweep
 from tests.synthetic import alive, make_run
 from trainers.runs import RunFolder
 
 pytestmark = GRADIO_WARNINGS
 MINE, THEIRS = {"x-rankscope-token": "mine"}, {"x-rankscope-token": "theirs"}
-
-
-@pytest.fixture(scope="module")
-def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with served(tmp_path_factory.mktemp("public"), public=True) as page:
-        yield page
 
 
 def start(page: Served, **headers: str) -> str:
@@ -53,28 +43,27 @@ def test_everybody_sees_their_own_and_acts_on_no_other(public: Served) -> None:
     assert run in shown, "the one on screen can be resumed"
 
 
-def test_first_what_moves_then_the_newest_interrupted_one_and_a_count_of_the_rest(tmp_path_factory) -> None:
-    with served(tmp_path_factory.mktemp("own")) as page:
-        root = page.explorer.library.root
-        make_run(root, points=40, frames=1)
-        lost = [make_run(root, points=40, frames=1, phase="running") for _ in range(2)]
-        broken = make_run(root, points=40, frames=1, phase="running")
-        (broken.path / "config.json").write_text("{")
-        waiting = [make_run(root, points=40, frames=0, phase="queued") for _ in range(SHOWN)]
-        plan = make_plan(root, sweep("smooth_ap", "happier"), phase="queued")
-        assert listed(page) == ([run.id for run in waiting], 2), "the sweep waits too, and one was interrupted"
-        assert listed(page, plan.id) == ([*(run.id for run in waiting[: SHOWN - 1]), plan.id], 2), "it is on screen"
-        for run in waiting[1:]:
-            run.delete()
-        page.explorer.training.look_again()
-        shown, more = listed(page)
-        assert (shown, more) == ([waiting[0].id, plan.id, lost[1].id], 0)
-        with alive(RunFolder.open(root, lost[0].id)):
-            page.explorer.training.look_again()
-            reply = page.client.get(f"{PREFIX}/training").json()["runs"]
-        assert reply[0]["id"] == lost[0].id, "the oldest that moves"
-        assert reply[0]["acts"] == ["pause", "stop"]
-        assert reply[0]["number"]["title"] == "R@1" and len(reply[0]["number"]["values"]) == 2
+def test_first_what_moves_then_the_newest_interrupted_one_and_a_count_of_the_rest(local: Served) -> None:
+    root = local.explorer.library.root
+    make_run(root, points=40, frames=1)
+    lost = [make_run(root, points=40, frames=1, phase="running") for _ in range(2)]
+    broken = make_run(root, points=40, frames=1, phase="running")
+    (broken.path / "config.json").write_text("{")
+    waiting = [make_run(root, points=40, frames=0, phase="queued") for _ in range(SHOWN)]
+    plan = make_plan(root, sweep("smooth_ap", "happier"), phase="queued")
+    assert listed(local) == ([run.id for run in waiting], 2), "the sweep waits too, and one was interrupted"
+    assert listed(local, plan.id) == ([*(run.id for run in waiting[: SHOWN - 1]), plan.id], 2), "it is on screen"
+    for run in waiting[1:]:
+        run.delete()
+    local.explorer.training.look_again()
+    shown, more = listed(local)
+    assert (shown, more) == ([waiting[0].id, plan.id, lost[1].id], 0)
+    with alive(RunFolder.open(root, lost[0].id)):
+        local.explorer.training.look_again()
+        reply = local.client.get(f"{PREFIX}/training").json()["runs"]
+    assert reply[0]["id"] == lost[0].id, "the oldest that moves"
+    assert reply[0]["acts"] == ["pause", "stop"]
+    assert reply[0]["number"]["title"] == "R@1" and len(reply[0]["number"]["values"]) == 2
 
 
 def test_a_stranger_sees_a_recording_first_and_an_owner_their_own(public: Served) -> None:
