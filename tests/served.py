@@ -74,7 +74,9 @@ def shared_by_strangers(page: AbstractContextManager[T]) -> Iterator[T]:
 
 @contextmanager
 def left_as_they_were() -> Iterator[None]:
-    """Take away what a test adds to the pages that are open at its start: runs, training or not, labels and uploads."""
+    """Take away what a test adds to the pages that are open at its start: runs, training or not, labels, uploads, and
+    what waits in the queues.
+    """
     pages = list(_OPEN)
     before = _kept(pages)
     try:
@@ -112,5 +114,6 @@ def _stop(page: Explorer, added: Iterable[Path]) -> None:
             folder = RunFolder(path)
             folder.send("stop")
             folder.db.close()
-    wait(lambda: not any(queue.is_busy(path.name) for path in busy), 60, "the runs of the last test stop")
+    wait(lambda: not any(queue.is_busy(path.name) for path in busy), words="the runs of the last test stop")
+    wait(lambda: not page.blocks.pending("127.0.0.1"), words="what the last test asked is answered")
     page.training.look_again()

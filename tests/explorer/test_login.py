@@ -8,6 +8,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -36,22 +37,24 @@ SECRET, SCOPES = "a secret of the space", "openid profile contribute-repos"
 SPACE = "somebody-rankscope.hf.space"
 
 
-def on_a_space(patch: pytest.MonkeyPatch, provider: str) -> None:
-    for name, value in {"SYSTEM": "spaces", "SPACE_ID": "somebody/rankscope", "SPACE_HOST": SPACE}.items():
-        patch.setenv(name, value)
-    given = {"OAUTH_CLIENT_ID": "id", "OAUTH_CLIENT_SECRET": SECRET, "OAUTH_SCOPES": SCOPES}
-    for name, value in {**given, "OPENID_PROVIDER_URL": provider}.items():
-        patch.setattr(gradio.oauth, name, value)
-    patch.setattr(gradio.http_server, "get_space", lambda: None)  # it would watch the files of the tests
+@contextmanager
+def on_a_space(provider: str, root: Path) -> Iterator[Served]:
+    """The page of a Space whose visitors sign in at a provider."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {"SYSTEM": "spaces", "SPACE_ID": "somebody/rankscope", "SPACE_HOST": SPACE}.items():
+            patch.setenv(name, value)
+        given = {"OAUTH_CLIENT_ID": "id", "OAUTH_CLIENT_SECRET": SECRET, "OAUTH_SCOPES": SCOPES}
+        for name, value in {**given, "OPENID_PROVIDER_URL": provider}.items():
+            patch.setattr(gradio.oauth, name, value)
+        patch.setattr(gradio.http_server, "get_space", lambda: None)  # it would watch the files of the tests
+        with served(root, public=True, on_space=True, login=True, limits=Limits(hourly=100)) as page:
+            yield page
 
 
 @pytest.fixture(scope="module")
 def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with pytest.MonkeyPatch.context() as patch:
-        on_a_space(patch, "http://127.0.0.1:9")
-        root = tmp_path_factory.mktemp("login")
-        with served(root, public=True, on_space=True, login=True, limits=Limits(hourly=100)) as page:
-            yield page
+    with on_a_space("http://127.0.0.1:9", tmp_path_factory.mktemp("login")) as page:
+        yield page
 
 
 def cookie(number: str, name: str = "somebody", lasts: float = 600.0) -> dict[str, str]:
@@ -222,7 +225,7 @@ class _Answer(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def provider() -> Iterator[Provider]:
     with Provider() as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -230,10 +233,9 @@ def provider() -> Iterator[Provider]:
         server.shutdown()
 
 
-@pytest.fixture
-def signing(provider: Provider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
-    on_a_space(monkeypatch, provider.url)
-    with served(tmp_path, public=True, on_space=True, login=True) as page:
+@pytest.fixture(scope="module")
+def signing(provider: Provider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with on_a_space(provider.url, tmp_path_factory.mktemp("signing")) as page:
         yield page
 
 
@@ -259,15 +261,15 @@ def test_a_visitor_signs_in_comes_back_and_signs_out(signing: Served, provider: 
     assert signing.client.get(f"{PREFIX}/login", headers=left).json()["name"] is None
 
 
-def test_who_does_not_agree_comes_back_to_the_page_as_nobody(signing: Served, provider: Provider) -> None:
-    provider.denies = True
+def test_who_does_not_agree_comes_back_to_the_page_as_nobody(
+    signing: Served, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(provider, "denies", True)
     reply, kept = sign_in(signing, provider)
     assert (reply.status_code, reply.headers["location"]) == (307, "/?run=1&login=failed")
     assert signing.client.get(f"{PREFIX}/login", headers={"cookie": kept}).json()["name"] is None
 
 
-def test_a_provider_that_does_not_answer_leads_back_to_the_page(signing: Served, provider: Provider) -> None:
-    provider.shutdown()
-    provider.server_close()
-    reply = signing.client.get("/login/huggingface", params={"_target_url": "/"})
+def test_a_provider_that_does_not_answer_leads_back_to_the_page(space: Served) -> None:
+    reply = space.client.get("/login/huggingface", params={"_target_url": "/"})
     assert (reply.status_code, reply.headers["location"]) == (307, "/?login=failed")
