@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -88,21 +88,18 @@ def left_as_they_were() -> Iterator[None]:
             _stop(page, added)
         for path in added:
             shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
-        if pages:
-            _remove_uploads()
 
 
-def _kept(pages: Iterable[Explorer]) -> set[Path]:
-    """Every run of the pages and what was written on it."""
-    roots = {root for page in pages for root in (page.library.root, page.library.recorded)}
-    return {path for root in roots for names in ("*", "*/label.json") for path in root.glob(names)}
-
-
-def _remove_uploads() -> None:
+def _kept(pages: Sequence[Explorer]) -> set[Path]:
+    """Every run of the pages, what was written on it, and every upload."""
+    if not pages:
+        return set()
     from trainers.data import sources
 
-    if (dropped := sources.home()) is not None:
-        shutil.rmtree(dropped, ignore_errors=True)
+    roots = {root for page in pages for root in (page.library.root, page.library.recorded)}
+    runs = {path for root in roots for names in ("*", "*/label.json") for path in root.glob(names)}
+    dropped = sources.home()
+    return runs | (set() if dropped is None else set(dropped.glob("*")))
 
 
 def _stop(page: Explorer, added: Iterable[Path]) -> None:
