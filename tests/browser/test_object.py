@@ -151,8 +151,12 @@ def something_is_removed(page: Page) -> None:
 
 def what_is_drawn_is_named(page: Page) -> None:
     """Go to another scene, draw on it, and choose a third."""
+    images = [side.locator(".rs-image").first for side in (original(page), filled(page))]
+    before = [image.get_attribute("src") or "" for image in images]
     page.get_by_role("button", name="Next ›").click()
     expect(page.locator("#rs-object-steps input")).to_have_value("93")
+    for image, one in zip(images, before, strict=True):  # what is drawn before both have changed is lost
+        expect(image).not_to_have_attribute("src", one)
     expect(filled(page).locator("header")).to_contain_text("of the image filled")
     expect(original(page).locator(".rs-box[aria-pressed=true]").first).to_be_visible()
     original(page).get_by_text("Box", exact=True).click()
