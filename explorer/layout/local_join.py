@@ -3,6 +3,9 @@
 A neighbour of a neighbour is likely to be a neighbour: one local join of NN-descent (Dong, Moses, Li 2011) that starts
 from the lists of the last frame instead of random ones. It is not exact, so a sample of points is compared with all
 others: this says how many neighbours are missed, and the numbers of a map that count neighbours are taken from it.
+
+pynndescent's join, started from the same lists, misses as many and takes three quarters of the time; but no process
+finds it compiled, and compiling takes 45 s, while this one is kept on disk.
 """
 
 from __future__ import annotations

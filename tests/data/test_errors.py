@@ -17,7 +17,7 @@ from trainers.config import DataChoice
 from trainers.data import inspect_data, load_data
 from trainers.data.captioned.loader import load_captioned
 from trainers.data.hf_errors import explain
-from trainers.data.hf_logging import quiet
+from trainers.data.hub_requests import quiet
 from trainers.data.labelled.hub import head
 from trainers.data.sources import resolve
 from trainers.errors import DataError

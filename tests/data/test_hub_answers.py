@@ -17,7 +17,7 @@ from tests.fake_hub import ask as fake_hub_ask
 from tests.fake_hub import fake_hub
 from tests.waiting import wait
 from trainers.data import SOURCES
-from trainers.data.hf_logging import ThrottledError, online
+from trainers.data.hub_requests import ThrottledError, online
 from trainers.data.labelled.datasets.known import KNOWN, Known
 from trainers.data.labelled.download import PATIENCE_SECONDS, Download
 from trainers.data.labelled.repository import Repository
@@ -26,8 +26,8 @@ from trainers.errors import DataError
 
 PROGRAM = """
 import json, os, sys, threading, time
-import trainers.data.hf_logging
-trainers.data.hf_logging.LOOK_SECONDS = 100.0
+import trainers.data.hub_requests
+trainers.data.hub_requests.LOOK_SECONDS = 100.0
 import trainers.data.labelled.hub as hub
 hub.WHOLE_BYTES = 10_000
 from trainers.config import DataChoice
@@ -295,7 +295,7 @@ def test_no_server_is_no_network(monkeypatch):
         monkeypatch.delenv(name, raising=False)
     assert not online()
     hub, answers = Reachable(), threading.Event()
-    monkeypatch.setattr("trainers.data.hf_logging.online", lambda: answers.wait() and online())
+    monkeypatch.setattr("trainers.data.hub_requests.online", lambda: answers.wait() and online())
     assert hub() is None  # nobody waits for the answer
     answers.set()
     wait(lambda: hub() is False)

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from types import FrameType
 from typing import Any
 
-from trainers.data.hf_logging import quiet, throttled, too_slow
+from trainers.data.hub_requests import quiet, throttled, too_slow
 from trainers.errors import DataError, brief
 
 DATASET, MODEL = "dataset", "model"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from trainers.data import access
-from trainers.data.hf_logging import offline, online, quiet
+from trainers.data.hub_requests import offline, online, quiet
 from trainers.errors import DataError, UserError, brief
 
 INSTALL = "pip install transformers"

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from trainers.data import access
 from trainers.data.hf_errors import explained
-from trainers.data.hf_logging import LOOK_SECONDS, online, within
+from trainers.data.hub_requests import LOOK_SECONDS, online, within
 from trainers.data.lru_cache import Cache
 from trainers.errors import DataError
 

@@ -29,7 +29,7 @@ class Reachable:
         return self._answer
 
     def _ask(self) -> None:
-        from trainers.data.hf_logging import online
+        from trainers.data.hub_requests import online
 
         self._answer = online()
 

@@ -78,7 +78,7 @@ def _config(repository: str, revision: str | None) -> Path:
 
     from trainers.data import access
     from trainers.data.hf_errors import MODEL, explained
-    from trainers.data.hf_logging import LOOK_SECONDS, offline, online
+    from trainers.data.hub_requests import LOOK_SECONDS, offline, online
 
     connected = online()
     with explained(repository, MODEL), nullcontext() if connected else offline():

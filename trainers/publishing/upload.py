@@ -12,7 +12,7 @@ from typing import Any
 
 from trainers.data import access
 from trainers.data.hf_errors import causes, status_of
-from trainers.data.hf_logging import LOOK_SECONDS, BackgroundStep, ThrottledError, online, quiet, within
+from trainers.data.hub_requests import LOOK_SECONDS, BackgroundStep, ThrottledError, online, quiet, within
 from trainers.data.labelled.repository import Repository, fetched, repository
 from trainers.data.sources import check_reference, divided
 from trainers.errors import DataError, UserError, brief

@@ -1,9 +1,9 @@
-"""Names in zip and tar files: their encoding, and what is the key of an image and what a field.
+"""Names in zip files, whose encoding is found, and in the tar files of a WebDataset, which are divided in two.
 
-Names in the tar files of a WebDataset, divided into the key of an image and the field: ``a/scan 0.5.png``.
+A WebDataset's name is the key of an image and a field, ``a/scan 0.5.png``. The format divides at the first point. Where
+that makes no fields that several images have, as with points in the names themselves, the last words are the field.
 
-The format divides at the first point of a name. Where that makes no fields that several images have, as with points in
-the names themselves, the last words are the field.
+Of the nine encodings of the tests, charset_normalizer 3.5 finds seven (it reads Big5 as Shift JIS, cp850 as cp775).
 """
 
 from __future__ import annotations

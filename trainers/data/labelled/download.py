@@ -14,7 +14,7 @@ import numpy as np
 
 from trainers.config import DataChoice
 from trainers.data.hf_errors import explained
-from trainers.data.hf_logging import STILL_SECONDS, BackgroundStep, ThrottledError
+from trainers.data.hub_requests import STILL_SECONDS, BackgroundStep, ThrottledError
 from trainers.data.labelled.opening import bound, prepared_splits
 from trainers.data.labelled.repository import Repository, fetched
 from trainers.data.labelled.selection import select

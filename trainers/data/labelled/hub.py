@@ -15,7 +15,7 @@ from typing import Any
 
 from trainers.data import access, cache, settings
 from trainers.data.hf_errors import explained
-from trainers.data.hf_logging import LOOK_SECONDS, BackgroundStep, offline, online, quiet, within
+from trainers.data.hub_requests import LOOK_SECONDS, BackgroundStep, offline, online, quiet, within
 from trainers.data.labelled import files, folders, packed
 from trainers.data.labelled.download import Download, Shards
 from trainers.data.labelled.opening import OpenedDataset, as_said, make_builder, prepared_splits, read_card

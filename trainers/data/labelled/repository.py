@@ -11,7 +11,7 @@ from typing import Any
 
 from trainers.data import access
 from trainers.data.hf_errors import explained
-from trainers.data.hf_logging import LOOK_SECONDS, check_wanted
+from trainers.data.hub_requests import LOOK_SECONDS, check_wanted
 from trainers.data.labelled import label_tables
 from trainers.data.labelled.files import SUFFIXES, Archive, File
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from trainers.data import access
-from trainers.data.hf_logging import offline, online
 from trainers.data.hf_transformers import INSTALL, REPOSITORY
+from trainers.data.hub_requests import offline, online
 from trainers.errors import UserError, brief
 from trainers.registry import importing
 

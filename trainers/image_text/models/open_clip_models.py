@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from trainers.data.hf_logging import offline, online, quiet
+from trainers.data.hub_requests import offline, online, quiet
 from trainers.errors import UserError, brief
 from trainers.image_text import small
 from trainers.image_text.base import ImageTextModel, ModelDescriptor, ModelSize

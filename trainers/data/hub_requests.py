@@ -1,9 +1,8 @@
-"""Keeps ``datasets`` and ``huggingface_hub`` silent, and from waiting long for a network.
-
-Keeps ``datasets`` and ``huggingface_hub`` silent, and from waiting long for a network; nothing is held meanwhile.
+"""Requests of ``huggingface_hub`` and ``datasets``: silent, bounded in time, and given up when nobody waits for them.
 
 A request that the Hub throttles fails at once with the seconds to wait: the library itself would wait them out, five
-times, up to 25 minutes. One that stands still for :data:`STILL_SECONDS` fails too.
+times, up to 25 minutes. One that stands still for :data:`STILL_SECONDS` fails too: ``HF_HUB_DOWNLOAD_TIMEOUT`` bounds
+downloads alone, and questions to the Hub's API have no limit.
 """
 
 from __future__ import annotations
