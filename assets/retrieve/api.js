@@ -50,6 +50,5 @@ export function mistakesUrl(table, asked) {
 /** What the section "What did it look at?" asks; the reply of `measure` is as that of `search`, with its work below `MEASURED`. */
 export const measure = (asked) => ask("retrieval/background/measure", asked);
 export const MEASURED = "retrieval/background/job";
-export const measuredQuery = (key, number) => get(`background/${part(key)}/query/${number}`);
-/** Address of an image, or of the numbers, of a measurement. */
-export const measuredUrl = (key, ...path) => `${base()}/retrieval/background/${[key, ...path].map(part).join("/")}`;
+/** Address of the numbers of a measurement as CSV. */
+export const measuredUrl = (key) => `${base()}/retrieval/background/${part(key)}/numbers.csv`;

@@ -12,7 +12,7 @@ const STAYS = "stays";
 const MISSED = "missed";
 const LINES = "Neighbours that stay follow how well an embedding is ordered: compare forms under one loss by them, not losses.";
 const CONTROLS = "Beyond the controls";
-const POINTS = "In percentage points, query by query. The placebo fills as much beside the object; in other light, object and background stay what they are.";
+const POINTS = "In percentage points, query by query. The placebo fills as much beside the object.";
 
 export class BackgroundNumbers {
   constructor() {
@@ -35,7 +35,7 @@ export class BackgroundNumbers {
       ...folds(answer, models),
       ...failed.map((arm) => el("p", { class: "rs-alert", text: `${brief(arm.title)}: ${arm.error}` })),
       ...answer.notes.map((text) => el("p", { class: "rs-note", text })),
-      el("p", { class: "rs-flow rs-note" }, el("a", { href: api.measuredUrl(answer.key, "numbers.csv"), download: "", text: "Numbers as CSV" })),
+      el("p", { class: "rs-flow rs-note" }, el("a", { href: api.measuredUrl(answer.key), download: "", text: "Numbers as CSV" })),
     );
   }
 

@@ -13,12 +13,12 @@ export class FormRows {
   }
 
   /** `query`: {title, about, titles: {form: words}, picture(form): url, images, words, arms: [{title, error, note, forms:
-   * {form: [results]}}], more: nodes}. */
-  show({ title, about, titles, picture, images, words, arms, more = [] }) {
+   * {form: [results]}}]}. */
+  show({ title, about, titles, picture, images, words, arms }) {
     const forms = Object.entries(titles);
     const pictures = forms.map(([form, text]) => el("figure", { class: "rs-stack rs-tight" }, el("img", { class: "rs-formimage", src: picture(form), alt: `${title}: ${text}` }), el("figcaption", { class: "rs-note", text: capital(text) })));
     this.node.hidden = false;
-    this.node.replaceChildren(el("h3", { text: title }), el("p", { class: "rs-note", text: about }), el("div", { class: "rs-forms" }, ...pictures), ...more, ...arms.map((arm, at) => this.arm(arm, at, forms, images, words)));
+    this.node.replaceChildren(el("h3", { text: title }), el("p", { class: "rs-note", text: about }), el("div", { class: "rs-forms" }, ...pictures), ...arms.map((arm, at) => this.arm(arm, at, forms, images, words)));
   }
 
   arm(arm, at, forms, images, words) {

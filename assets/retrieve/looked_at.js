@@ -11,7 +11,6 @@ import { HeatMaps } from "./heat_maps.js";
 import { MAPS, OneImage } from "./one_image.js";
 import { placesOf } from "./places.js";
 import { Task } from "../common/task.js";
-import { Unnoticing } from "./unnoticing.js";
 
 const OWN = ""; // the run's own test set
 const OTHER = "…"; // a dataset that is written
@@ -41,11 +40,10 @@ class LookedAt {
     const form = el("div", { class: "rs-flow rs-form" }, this.which, field("Images with known objects", this.data), this.other, field("In the object's place", this.fill), field("Queries at most", this.queries, { class: "rs-field rs-short" }), this.begin);
     const head = el("section", { class: "rs-panel rs-stack rs-tight", "aria-label": "What is measured" }, form, this.unknown, this.note, this.task.node, this.searching.node, this.problem.node);
     this.numbers = new BackgroundNumbers();
-    this.unnoticing = new Unnoticing((query) => this.open(query));
     this.rows = new FormRows();
     this.maps = new HeatMaps();
     this.image = new OneImage({ compare: (query, title) => this.compare(query, title), look: (query, title) => this.look(query, title), fail: (sentence) => this.problem.say(sentence) });
-    this.node = el("div", { class: "rs-section" }, head, this.numbers.node, this.unnoticing.node, this.image.node, this.maps.node, this.rows.node);
+    this.node = el("div", { class: "rs-section" }, head, this.numbers.node, this.image.node, this.maps.node, this.rows.node);
   }
 
   load() {
@@ -96,7 +94,7 @@ class LookedAt {
 
   empty() {
     this.shown = null;
-    for (const part of [this.numbers, this.unnoticing, this.maps, this.rows]) part.empty();
+    for (const part of [this.numbers, this.maps, this.rows]) part.empty();
   }
 
   async measure() {
@@ -110,30 +108,13 @@ class LookedAt {
     try {
       const answer = await this.task.answer(await api.measure({ run, data, fill: this.fill.value, queries: Number(this.queries.value) }));
       if (turn !== this.turn) return;
-      Object.assign(this, { answer, shown: run });
+      this.shown = run;
       this.rows.empty();
       this.numbers.show(answer);
-      this.unnoticing.show(answer);
     } catch (error) {
       if (turn === this.turn) this.problem.say(error.message);
     } finally {
       if (turn === this.turn) this.begin.disabled = false;
-    }
-  }
-
-  /** A query of the measurement in its forms. */
-  async open(query) {
-    const { key, words, own } = this.answer;
-    const forms = Object.fromEntries(Object.entries(this.answer.forms).filter(([form]) => this.answer.pictured.includes(form)));
-    try {
-      const answer = await api.measuredQuery(key, query);
-      if (key !== this.answer.key) return;
-      const arms = answer.arms.map((arm) => ({ ...arm, note: staying(arm.forms.without?.stays), forms: Object.fromEntries(Object.entries(arm.forms).map(([form, one]) => [form, one.results])) }));
-      const more = own && this.run.value === this.tab.home.id ? [button("Search with this image", () => this.tab.search({ row: answer.row, gallery: { name: "test" } }))] : [];
-      this.rows.show({ title: answer.classes.map((name) => brief(name)).join(", "), about: `The object covers ${percent(answer.covered)} of the image.`, titles: forms, picture: (form) => api.measuredUrl(key, "form", form, query), images: { imageUrl: (place) => api.measuredUrl(key, "image", place) }, words, arms, more: more.map((one) => el("div", { class: "rs-flow" }, one)) });
-      this.reveal();
-    } catch (error) {
-      this.problem.say(error.message);
     }
   }
 

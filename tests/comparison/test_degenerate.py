@@ -138,23 +138,6 @@ def test_where_each_seed_has_test_images_of_its_own_the_interval_says_so() -> No
     assert "not other test classes" in group(some).rows[0].estimate.covers
 
 
-def test_results_that_are_differences_are_judged_against_nothing_too() -> None:
-    """What a change did to a and not to b; the correction is for all three of the pairs."""
-    some = [*cells(results(5, 0.5), LABELS, "a"), *cells(results(5, 0.0, 1), LABELS, "b")]
-    plain, judged = (compare(some, METRIC, zero=zero).groups[0] for zero in (False, True))
-    first, second, both = judged.pairs
-    assert [(pair.first, pair.second) for pair in judged.pairs] == [("a", None), ("b", None), ("a", "b")]
-    assert first.difference == judged.rows[0].estimate and first.verdict == both.verdict == "above"
-    assert second.verdict == "could be chance" and plain.pairs[0].difference == both.difference
-    p_values = sorted(pair.difference.p_value for pair in judged.pairs)
-    assert first.adjusted >= 2 * p_values[0] and both.adjusted >= plain.pairs[0].adjusted
-    made = table(some, [METRIC], zero=True)
-    assert "a above 0: 50" in made.markdown() and "b: the difference from 0 of " in made.latex()
-    assert len(made.pairs_csv().splitlines()) == 4 and made.json()["pairs"][0]["second"] is None
-    alone = table(cells(results(1), LABELS)[:1], [METRIC], zero=True)
-    assert "cannot be judged" not in alone.markdown() and "above 0" in alone.markdown()
-
-
 def test_nothing_to_compare() -> None:
     assert compare([], METRIC).groups == () and group(cells(results(2), LABELS)).pairs == ()
     assert table([], [METRIC]).lines == () and table([], []).lines == ()

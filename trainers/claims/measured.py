@@ -156,7 +156,7 @@ def _arm(side: Side, by_seed: Mapping[int, Cell], metric: str) -> SideNumbers:
 def _alone(cells: Sequence[Cell], metric: str) -> Estimate:
     if not cells:
         cells = [Cell(variant="none", condition={}, seed=0, metrics={})]
-    return compare(cells, metric, zero=True).groups[0].rows[0].estimate
+    return compare(cells, metric).groups[0].rows[0].estimate
 
 
 def _combined(difference: Difference, of_side: Sequence[Mapping[int, Cell]]) -> list[Cell]:

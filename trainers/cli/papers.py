@@ -118,7 +118,8 @@ def _trained(claim: Claim, root: Path, fresh: list[str] | None) -> Any:
             if fresh is not None:
                 fresh.append(plan.id)
         elif plan.state().phase != "finished":
-            begun = ", ".join(filter(None, runs.began(plan))) or "a program that is not known"
+            known, built = runs.began(plan)
+            begun = f"commit {known}" if known else built or "a program that is not known"
             print(f"{claim.name}: goes on with {plan.id}, begun by {begun}; --again trains it anew.")
         if plan.state().phase != "finished":
             train_to_end(plan)

@@ -15,7 +15,6 @@ from trainers.cli.flags import add_flags, given, runs_flag
 from trainers.cli.output import Table, json_flag, print_json, progress_bar, write_file
 from trainers.cli.parser import RunNames, verb
 from trainers.config import SceneChoice
-from trainers.errors import ParameterError
 from trainers.object_removal.reliance.settings import Settings
 from trainers.parameters import Choice, check_all, parameter
 
@@ -112,24 +111,6 @@ def _equip_background(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("ids", nargs="+", metavar="RUN", action=RunNames, others=_models, help=WHAT)
     add_flags(parser, Settings)
     parser.add_argument("--csv", type=Path, metavar="FILE", help="Write every number with its interval.")
-    parser.add_argument(
-        "--list",
-        type=int,
-        default=0,
-        metavar="N",
-        help="Also list N queries that notice the loss of their object least.",
-    )
-    parser.add_argument(
-        "--pool", action="store_true", help="Also compare the arms over runs that differ in their seed, with verdicts."
-    )
-    parser.add_argument(
-        "--against",
-        nargs="+",
-        default=(),
-        metavar="RUN",
-        action=RunNames,
-        help="With --pool: compare the change from these runs, of the same seeds.",
-    )
     runs_flag(parser)
     json_flag(parser)
 
@@ -137,37 +118,21 @@ def _equip_background(parser: argparse.ArgumentParser) -> None:
 @verb("background", _equip_background)
 def background(arguments: argparse.Namespace) -> int:
     """Search with the object of each query removed, and with nothing but the object."""
-    from trainers.object_removal.reliance.over_runs import over_runs, text
     from trainers.object_removal.reliance.results import COLUMNS
 
-    if arguments.list < 0:
-        raise ParameterError(f"--list needs a whole number of at least 0; got {arguments.list}.")
-    if arguments.against and not arguments.pool:
-        raise ParameterError("--against needs --pool: the change is compared over the runs.")
     settings = Settings(**given(arguments, Settings))
-    rows, results = [], []
+    results = []
     for number, run in enumerate(arguments.ids):
         result = _measured(arguments.runs, run, settings)
         if not arguments.json:
             print(("\n" if number else "") + f"run {run}\n{result.text()}")
-            for arm in range(len(result.arms) if arguments.list else 0):
-                print(_listed(result, arm, arguments.list))
-        rows += result.table()
         results.append(result)
-    pooled = []
-    if arguments.pool:
-        others = [_measured(arguments.runs, run, settings) for run in arguments.against]
-        pooled = over_runs(results, others)
     if arguments.json:
-        of_runs = [
-            {"run": run} | measured.json(arguments.list) for run, measured in zip(arguments.ids, results, strict=True)
-        ]
-        print_json({"runs": of_runs, "pooled": [{"title": part.title} | part.table.json() for part in pooled]})
-    elif pooled:
-        print(f"\n{text(pooled)}")
+        print_json({"runs": [{"run": run} | of.json() for run, of in zip(arguments.ids, results, strict=True)]})
     sys.stdout.flush()
     if arguments.csv is not None:
-        write_file(arguments.csv, csv_text(COLUMNS, (row.values() for row in rows)).encode())
+        rows = (row.values() for result in results for row in result.table())
+        write_file(arguments.csv, csv_text(COLUMNS, rows).encode())
         print(f"wrote {arguments.csv}", file=sys.stderr if arguments.json else sys.stdout)
     return 0
 
@@ -178,14 +143,3 @@ def _measured(root: Path, run: str, settings: Settings) -> BackgroundResult:
 
     with progress_bar() as tell:
         return measure(encoders_of(run, root), settings, tell)
-
-
-def _listed(result: BackgroundResult, arm: int, most: int) -> str:
-    lines = [f"\nqueries of {result.arms[arm].title} that notice the loss of their object least:"]
-    for query in result.unnoticing(arm, most):
-        name = f" ({query['id']})" if query["id"] else ""
-        lines.append(
-            f"  row {query['row']}{name}: {query['stays']:.0%} of the neighbours stay, "
-            f"similarity {query['similarity']:.3f}, {' < '.join(query['classes'])}"
-        )
-    return "\n".join(lines)

@@ -44,7 +44,6 @@ class VariantPair:
     """Two variants under a condition.
 
     Attributes:
-        second: None: the first is judged against 0, where results are differences themselves.
         difference: of the first minus the second, over the seeds that both have, seed by seed and query by query.
         adjusted: its p value after Holm's correction for every pair under the condition; NaN: unknown.
         verdict: of the first; a difference is seen where ``adjusted`` is below 0.05.
@@ -53,7 +52,7 @@ class VariantPair:
     """
 
     first: str
-    second: str | None
+    second: str
     difference: Estimate
     adjusted: float
     verdict: Verdict
@@ -95,14 +94,10 @@ class Comparison:
     groups: tuple[Group, ...]
 
 
-def compare(cells: Sequence[Cell], metric: str, *, zero: bool = False) -> Comparison:
+def compare(cells: Sequence[Cell], metric: str) -> Comparison:
     """Compare the variants of ``cells`` in one metric, within each condition. See ``docs/statistics.md``.
 
     A run without the metric, or whose value is not finite, is missing; it is named and the others are compared.
-
-    Args:
-        zero: each variant is also judged against 0, for results that are differences: what a change did. A pair is then
-            a difference of differences.
 
     Raises:
         UserError: two cells have the same variant, condition and seed, or results per query are of several arms.
@@ -111,10 +106,10 @@ def compare(cells: Sequence[Cell], metric: str, *, zero: bool = False) -> Compar
     grouped: dict[object, list[Cell]] = {}
     for cell in cells:
         grouped.setdefault(condition_key(cell.condition), []).append(cell)
-    return Comparison(metric=metric, groups=tuple(_group(some, metric, zero) for some in grouped.values()))
+    return Comparison(metric=metric, groups=tuple(_group(some, metric) for some in grouped.values()))
 
 
-def _group(cells: Sequence[Cell], metric: str, zero: bool) -> Group:
+def _group(cells: Sequence[Cell], metric: str) -> Group:
     values: dict[str, dict[int, float]] = {cell.variant: {} for cell in cells}
     for cell in sorted(cells, key=lambda cell: cell.seed):
         if (value := cell.value(metric)) is not None:
@@ -130,9 +125,6 @@ def _group(cells: Sequence[Cell], metric: str, zero: bool) -> Group:
         for variant, by_seed in values.items()
     )
     pairs = [_pair(first, second, values, queries) for first, second in itertools.combinations(values, 2)]
-    if zero:
-        alone = ((row.variant, row.estimate) for row in rows)
-        pairs = [*(_unjudged(variant, None, estimate) for variant, estimate in alone), *pairs]
     adjusted = holm([pair.difference.p_value for pair in pairs])
     return Group(
         condition=cells[0].condition,
@@ -153,10 +145,6 @@ def _pair(first: str, second: str, values: Mapping[str, Mapping[int, float]], qu
     difference = _estimate(differences, queries, first, second)
     if not differences:
         difference = replace(difference, covers="No seed has a result of both.")
-    return _unjudged(first, second, difference)
-
-
-def _unjudged(first: str, second: str | None, difference: Estimate) -> VariantPair:
     return VariantPair(first=first, second=second, difference=difference, adjusted=math.nan, verdict="unknown")
 
 

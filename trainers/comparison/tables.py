@@ -290,7 +290,6 @@ def table(
     told: Sequence[str] | None = None,
     *,
     main: Sequence[str] = (),
-    zero: bool = False,
 ) -> ComparisonTable:
     """Compare variants in several metrics.
 
@@ -298,7 +297,6 @@ def table(
         metrics: keys, as of :func:`trainers.metrics.evaluate`; measures outside the catalogue bring their words.
         levels: the label tree's level names, finest first, for the titles of metrics at a level.
         told, main: see :class:`ComparisonTable`.
-        zero: each variant is also judged against 0, see :func:`trainers.comparison.compare`.
 
     Raises:
         UserError: as of :func:`trainers.comparison.compare`.
@@ -309,7 +307,7 @@ def table(
     return ComparisonTable(
         metrics=described,
         conditions=tuple(names),
-        comparisons=tuple(compare(cells, key, zero=zero) for key in keys),
+        comparisons=tuple(compare(cells, key) for key in keys),
         told=None if told is None else tuple(key for key in keys if key in told),
         main=tuple(key for key in keys if key in main),
         seeds=tuple(sorted({cell.seed for cell in cells})),

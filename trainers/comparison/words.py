@@ -40,8 +40,6 @@ def interval(estimate: Estimate, measure: Measure) -> str:
 def verdict(pair: VariantPair, measure: Measure) -> str:
     """Write the verdict on a pair as a sentence without a full stop, with the difference and its interval."""
     difference, first, second = pair.difference, pair.first, pair.second
-    if second is None:
-        return _against_zero(pair, measure)
     if pair.verdict == "unknown":
         return f"{first} and {second} cannot be compared: {_why(difference)}"
     size, low, high = difference.mean, difference.low, difference.high
@@ -52,17 +50,6 @@ def verdict(pair: VariantPair, measure: Measure) -> str:
         return f"{first} above {second} by {shown_size}"
     alone = " (seen for this pair alone, not after the correction for all pairs)" if _seen_alone(difference) else ""
     return f"{first} and {second}: the difference of {shown_size} could be chance{alone}{_needed(pair)}"
-
-
-def _against_zero(pair: VariantPair, measure: Measure) -> str:
-    difference = pair.difference
-    if pair.verdict == "unknown":
-        return f"{pair.first} cannot be judged: {_why(difference)}"
-    shown_size = _interval(difference.mean, difference.low, difference.high, measure)
-    if pair.verdict != "could be chance":
-        return f"{pair.first} {pair.verdict} 0: {shown_size}"
-    alone = " (seen alone, not after the correction for all pairs)" if _seen_alone(difference) else ""
-    return f"{pair.first}: the difference from 0 of {shown_size} could be chance{alone}{_needed(pair)}"
 
 
 def _needed(pair: VariantPair) -> str:
@@ -141,8 +128,7 @@ _NAMED = 3  # variants that a sentence lists
 
 
 def conclude(group: Group, title: str, measure: Measure) -> str:
-    """Say which variant is best, or that chance explains what there is; empty where nothing is compared, or where
-    results are differences themselves.
+    """Say which variant is best, or that chance explains what there is; empty where nothing is compared.
 
     Args:
         title: of the metric.
@@ -150,7 +136,7 @@ def conclude(group: Group, title: str, measure: Measure) -> str:
     pairs = group.pairs
     judged = [pair for pair in pairs if pair.verdict != "unknown"]
     rows = [row for row in group.rows if math.isfinite(row.estimate.mean)]
-    if not pairs or any(pair.second is None for pair in pairs):
+    if not pairs:
         return ""
     if not judged:
         why = next((pair.difference.covers for pair in pairs if pair.difference.covers), "")
@@ -201,12 +187,11 @@ def _sentence(words: str, pair: VariantPair, what: str = "") -> str:
 
 def _in_order(pair: VariantPair) -> tuple[str, str]:
     """Return the variants, the one with the larger mean first."""
-    first, second = pair.first, pair.second or ""
-    return (first, second) if pair.difference.mean >= 0 else (second, first)
+    return (pair.first, pair.second) if pair.difference.mean >= 0 else (pair.second, pair.first)
 
 
 def _other(pair: VariantPair, variant: str) -> str:
-    return (pair.second or "") if pair.first == variant else pair.first
+    return pair.second if pair.first == variant else pair.first
 
 
 def _size(pair: VariantPair, measure: Measure) -> str:

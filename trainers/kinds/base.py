@@ -89,7 +89,7 @@ class Kind(ABC, Generic[C]):
     Attributes:
         name: of its folder.
         title: as listed.
-        verb: of the command line; ``old_verbs`` still work, and their help names the new one.
+        verb: of the command line.
         sentence: what it does, in one sentence.
         lists: registries of its own, ``module:NAME`` by the verb of the command line that lists them; their entries
             have ``family``, ``paper`` and ``url``.
@@ -107,7 +107,6 @@ class Kind(ABC, Generic[C]):
     name: str
     title: str
     verb: str
-    old_verbs: tuple[str, ...] = ()
     sentence: str
     order: int = 100
     lists: ClassVar[Mapping[str, str]] = MappingProxyType({})

@@ -64,7 +64,6 @@ def encoders_of_run(folder: RunFolder) -> Encoders:
         id=folder.id,
         titles=tuple(arm_titles(config)),
         data=getattr(images, "scenes", images),
-        seed=config.seed,
         read=lambda arm: read_encoder(folder, arm, shape),
     )
 

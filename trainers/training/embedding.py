@@ -175,12 +175,10 @@ class Encoders:
         titles: one each.
         data: the images that they were trained on, a :class:`trainers.config.DataChoice` or
             :class:`trainers.config.SceneChoice`; None: not known.
-        seed: of their training.
         read: loads the encoder of a number; it raises UserError where it cannot be had.
     """
 
     id: str
     titles: tuple[str, ...]
     data: Any = None
-    seed: int = 0
     read: Callable[[int], ImageEncoder]

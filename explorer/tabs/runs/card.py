@@ -17,7 +17,6 @@ from trainers.plans.config import MOST_SEEDS
 from trainers.runs.label import NAME, NOTE
 
 ACTS = ("pause", "resume", "stop")
-GONE: Json = {"id": ""}
 _TAGS = 400
 
 

@@ -108,45 +108,56 @@ def test_drawn_pots_of_a_contrastive_run_are_drawn_again(pretrained: RunFolder) 
     result = measure(encoders_of_run(pretrained), FEW)
     assert result.test_set and result.fill == "rerender" and len(result.arms) == 1 and len(result.indices) == 20
     assert list(result.arms[0].scores) == list(TITLES) and result.placebo_fill == "telea"
-    objects, queries = read_queries(encoders_of_run(pretrained), FEW)
+    objects, queries = read(pretrained, FEW)
     data = objects.images[torch.from_numpy(result.indices)]
-    assert torch.equal(queries.forms[WHOLE], data) and len(objects) == len(result.rows)
+    assert torch.equal(queries.forms[WHOLE], data) and len(objects) == result.gallery
 
 
 @pytest.mark.parametrize("column", ["objects", "bbox", "mask"])
 def test_a_labelled_dataset_with_a_column_of_objects(folder_run: RunFolder, tmp_path: Path, column: str) -> None:
     source = write_boxed(tmp_path / "boxed", column=column)
-    result = measure(encoders_of_run(folder_run), Settings(data=str(source), fill="mean", queries=16))
-    assert not result.test_set and result.levels == ("class",) and result.names[0] == ("red", "green", "blue", "yellow")
-    assert len(result.indices) == 16 and result.covered == pytest.approx(120 / 1024, abs=0.03)
-    _, queries = read_queries(encoders_of_run(folder_run), Settings(data=str(source), fill="mean", queries=16))
+    settings = Settings(data=str(source), fill="mean", queries=16)
+    result = measure(encoders_of_run(folder_run), settings)
+    assert not result.test_set and result.levels == ("class",) and len(result.indices) == 16
+    objects, queries = read(folder_run, settings)
+    assert objects.hierarchy.names[0] == ("red", "green", "blue", "yellow")
+    covered = objects.masks(queries.indices).mean((1, 2))
+    assert covered == pytest.approx(120 / 1024, abs=0.03)
     changed = (queries.forms[WHOLE] != queries.forms[WITHOUT]).any(1)
     kept = (queries.forms[WHOLE] == queries.forms[ALONE]).all(1)
-    assert (changed.float().mean((1, 2)).numpy() < result.covered + 0.001).all() and (kept | ~changed).all()
+    assert (changed.float().mean((1, 2)).numpy() < covered + 0.001).all() and (kept | ~changed).all()
 
 
 def test_the_coco_kit_by_class_and_supercategory(folder_run: RunFolder) -> None:
     kit = needs("data/coco_captions")
     result = measure(encoders_of_run(folder_run), Settings(data=str(kit), queries=30))
-    assert result.levels == ("class", "supercategory") and len(result.names[1]) <= 12
-    assert "person" in result.names[0] and result.fill == "telea" and len(result.ids) == len(result.rows)
+    objects, _ = read(folder_run, Settings(data=str(kit), queries=30))
+    names = objects.hierarchy.names
+    assert result.levels == ("class", "supercategory") and len(names[1]) <= 12
+    assert "person" in names[0] and result.fill == "telea" and len(objects.ids) == result.gallery
     known = {entry["name"]: entry["supercategory"] for entry in json.loads((kit / "categories.json").read_text())}
-    assert all(known[result.classes(place)[0]] == result.classes(place)[1] for place in result.indices.tolist())
+    assert all(known[names[0][fine]] == names[1][coarse] for fine, coarse in objects.labels[result.indices].tolist())
     for arm in result.arms:
-        assert arm.error is None and set(arm.scores) == {"whole", "relit", "placebo", "silhouette", "without", "alone"}
+        assert arm.error is None and list(arm.scores) == list(TITLES)
     assert all(np.isfinite(number["mean"]) for number in result.table() if number["form"] != "placebo")
 
 
 def test_drawn_scenes_are_drawn_again_without_their_largest_object(folder_run: RunFolder) -> None:
     result = measure(encoders_of_run(folder_run), Settings(data="drawn_scenes:train=50,val=0,test=40", queries=20))
     assert result.fill == "rerender" and result.levels == ("class",)
-    assert set(result.arms[0].scores) == {"whole", "relit", "placebo", "silhouette", "without", "alone"}
+    assert list(result.arms[0].scores) == list(TITLES)
+
+
+def read(run: RunFolder, settings: Settings) -> tuple[ObjectImages, queries.Queries]:
+    """The gallery and the queries that the arms of a run are measured on."""
+    encoders = encoders_of_run(run)
+    return read_queries(encoders.data, settings, encoders.read(0))
 
 
 def objects_of(choice: DataChoice) -> ObjectImages:
     """The gallery that an encoder of 16 x 16 colour images is measured on which was trained on ``choice``."""
-    trained_on: Any = SimpleNamespace(data=choice, read=lambda _arm: SimpleNamespace(channels=3, side=16))
-    return read_queries(trained_on, FEW)[0]
+    encoder: Any = SimpleNamespace(channels=3, side=16)
+    return read_queries(choice, FEW, encoder)[0]
 
 
 # ------------------------------------------------------------- kept, and stopped
@@ -175,9 +186,9 @@ def test_forms_of_another_version_are_not_read(
     said: list[str] = []
     with monkeypatch.context() as older:
         older.setattr(queries, "code_digest", lambda *_: "an older version")
-        before = measure(encoders_of_run(folder_run), settings)
-    after = measure(encoders_of_run(folder_run), settings, lambda text, _: said.append(text))
-    assert made(said) == {REMOVING: 16, SCORING: 2} and after.key != before.key
+        measure(encoders_of_run(folder_run), settings)
+    measure(encoders_of_run(folder_run), settings, lambda text, _: said.append(text))
+    assert made(said) == {REMOVING: 16, SCORING: 2}
 
 
 def test_stopped_and_begun_again_finished_arms_are_not_measured_twice(folder_run: RunFolder, tmp_path: Path) -> None:
@@ -212,7 +223,7 @@ def test_a_damaged_image_is_left_out_and_said(folder_run: RunFolder, tmp_path: P
     result = measure(
         encoders_of_run(folder_run), Settings(data=str(write_boxed(tmp_path / "boxed", damaged=True)), queries=16)
     )
-    assert len(result.indices) == len(result.rows) == 15
+    assert len(result.indices) == result.gallery == 15
     assert any("1 images could not be read" in note for note in result.notes)
 
 
@@ -253,24 +264,18 @@ def test_the_command_line_prints_a_table_and_writes_it(
     folder_run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     boxed, out = write_boxed(tmp_path / "boxed"), tmp_path / "numbers.csv"
-    words = ["background", folder_run.id, "--data", str(boxed), "--fill", "mean", "--queries", "12", "--list", "2"]
+    words = ["background", folder_run.id, "--data", str(boxed), "--fill", "mean", "--queries", "12"]
     assert main([*words, "--csv", str(out), "--runs", str(folder_run.path.parent)]) == 0
     printed = capsys.readouterr().out
-    assert "12 queries against 16 images" in printed and printed.count("neighbours stay, similarity") == 4
+    assert "12 queries against 16 images" in printed
     rows = list(csv.DictReader(out.read_text().splitlines()))
     result = measure(encoders_of_run(folder_run), Settings(data=str(boxed), fill="mean", queries=12))
     assert [float(row["mean"]) for row in rows] == [number["mean"] for number in result.table()]
     assert main([*words, "--json", "--runs", str(folder_run.path.parent)]) == 0
     (run,) = json.loads(capsys.readouterr().out)["runs"]
     assert run["run"] == folder_run.id and run["queries"] == 12
-    alike = ["--pool", "--against", folder_run.id, "--runs", str(folder_run.path.parent)]
-    assert main([*words, *alike]) == 0
-    printed = capsys.readouterr().out
-    assert "**Change of each form of the queries**" in printed and "| variant | queries | change of R@1, % |" in printed
-    assert ": the difference from 0 of " in printed and "above" not in printed.partition("**Change")[2]
-    for flags, said in (([], "boxes or masks"), (["--list", "-3"], "got -3"), (["--against", "last"], "needs --pool")):
-        assert main(["background", folder_run.id, "--runs", str(folder_run.path.parent), *flags]) == 1
-        assert said in capsys.readouterr().err
+    assert main(["background", folder_run.id, "--runs", str(folder_run.path.parent)]) == 1
+    assert "boxes or masks" in capsys.readouterr().err
     odd = dataclasses.replace(result, arms=(dataclasses.replace(result.arms[0], title="=1+1"),))
     assert ",'=1+1," in odd.csv()
 

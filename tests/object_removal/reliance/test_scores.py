@@ -12,19 +12,16 @@ from torch import Tensor
 from tests.metrics import slow
 from trainers.config import DataChoice
 from trainers.metrics.bootstrap import bootstrap
-from trainers.metrics.neighbours import nearest
+from trainers.metrics.neighbours import Classes, nearest
 from trainers.object_removal.reliance.objects import ObjectImages, ObjectRequest
 from trainers.object_removal.reliance.queries import (
     ALONE,
-    MOVED,
     PLACEBO,
-    RELIT,
     SILHOUETTE,
     WHOLE,
     WITHOUT,
     Queries,
     beside,
-    in_other_light,
     make_queries,
 )
 from trainers.object_removal.reliance.results import (
@@ -91,7 +88,6 @@ def test_an_encoder_that_sees_the_pot_alone_loses_nothing_with_the_background(
     assert scores[ALONE].stays.tolist() == [1.0] * len(exact)
     for name, values in scores[WHOLE].metrics.items():
         assert np.array_equal(values, scores[ALONE].metrics[name])
-    assert scores[MOVED].stays.mean() > 0.5  # pixels at its edge show some of the background
     assert scores[WITHOUT].stays.mean() < 0.15
     for name, values in scores[WITHOUT].metrics.items():
         assert values.mean() < scores[WHOLE].metrics[name].mean()
@@ -108,14 +104,13 @@ def test_an_encoder_that_sees_the_background_alone_does_not_notice_the_pot(
     assert scores[ALONE].stays.mean() < 0.1
     again = scores_of(objects, exact, pot=False)
     assert again[WITHOUT].stays.mean() > 0.6  # its shadow goes with the pot
-    assert again[MOVED].stays.mean() < 0.15
 
 
 def test_every_number_is_that_of_a_loop(objects: ObjectImages, exact: Queries) -> None:
     generator = torch.Generator().manual_seed(1)
     net = torch.randn(3 * 32 * 32, 12, generator=generator)
     gallery = objects.images.float().flatten(1) @ net - 500
-    asked = (WHOLE, WITHOUT, PLACEBO, MOVED)
+    asked = (WHOLE, WITHOUT, PLACEBO)
     forms = {form: exact.forms[form].float().flatten(1) @ net - 500 for form in asked}
     scores = score_forms(forms, gallery, objects.labels, exact.indices)
     depth = objects.labels.shape[1]
@@ -130,11 +125,10 @@ def test_every_number_is_that_of_a_loop(objects: ObjectImages, exact: Queries) -
             (levels,) = slow.ranked_levels(one[None], objects.labels[[place]], unit[others], objects.labels[others])
             assert scores[form].metrics["R_at_1"][q] == float(levels[0] == depth)
             assert scores[form].metrics["HAP"][q] == pytest.approx(slow.hap(levels, depth), abs=1e-9)
-            assert scores[form].nearest[q].tolist() == order[:10]
+            found = nearest(queries[q : q + 1].double(), gallery.double(), 10, own=exact.indices[q : q + 1])
+            assert found.ids[0].tolist() == order[:10]
             before.setdefault(q, set(order[:10]))
             assert scores[form].stays[q] == len(before[q] & set(order[:10])) / 10
-            whole = forms[WHOLE][q].double().numpy()
-            assert scores[form].similarity[q] == pytest.approx(float(one @ whole / np.linalg.norm(whole)), abs=1e-9)
     same = (objects.labels[:, 0][None] == objects.labels[exact.indices, 0][:, None]).sum(1) - 1
     assert chance(objects.labels, exact.indices) == pytest.approx(float((same / (len(unit) - 1)).mean()))
 
@@ -148,7 +142,7 @@ def test_an_image_is_never_its_own_neighbour_and_small_galleries_give_fewer() ->
 
 def result_of(objects: ObjectImages, queries: Queries, *arms: dict[str, FormScores]) -> BackgroundResult:
     measured = (ArmBackground(run="run", arm=at, title=f"arm {at}", scores=scores) for at, scores in enumerate(arms))
-    return dataclasses.replace(BackgroundResult.of(objects, queries, measured, seed=0), test_set=True)
+    return dataclasses.replace(BackgroundResult.of(objects, queries, measured), test_set=True)
 
 
 def test_intervals_are_paired_and_differences_have_both_signs(objects: ObjectImages, exact: Queries) -> None:
@@ -171,22 +165,8 @@ def test_intervals_are_paired_and_differences_have_both_signs(objects: ObjectIma
             three = (None, None, None) if lost is None else (lost.mean, lost.low, lost.high)
             assert tuple(number[key] for key in ("lost", "lost_low", "lost_high")) == three
             assert lost is None or lost.low <= lost.mean <= lost.high
-    assert len(result.table()) == 2 * (3 + 6 * 4 + 3 * 3)
+    assert len(result.table()) == 2 * (3 + 4 * 4 + 2 * 3)
     assert result.csv().count("\n") == len(result.table()) + 1
-
-
-def test_queries_that_do_not_notice_come_first_with_their_rows(objects: ObjectImages, exact: Queries) -> None:
-    scores = scores_of(objects, exact, pot=False)
-    result = result_of(objects, exact, scores)
-    listed = result.unnoticing(0)
-    assert sorted(entry["query"] for entry in listed) == list(range(len(exact)))
-    keys = [(-entry["stays"], -scores[WITHOUT].similarity[entry["query"]]) for entry in listed]
-    assert keys == sorted(keys)
-    first = listed[0]
-    assert first["place"] == exact.indices[first["query"]] and first["row"] == objects.rows[first["place"]]
-    assert first["classes"][0] == objects.hierarchy.names[0][objects.labels[first["place"], 0]]
-    assert first["nearest"][WHOLE] == scores[WHOLE].nearest[first["query"]].tolist()
-    assert result.unnoticing(0, 3) == listed[:3] and len(result.json(5)["arms"][0]["unnoticing"]) == 5
 
 
 def test_the_object_alone_stands_before_the_mean_colour_of_the_gallery(objects: ObjectImages, exact: Queries) -> None:
@@ -197,7 +177,7 @@ def test_the_object_alone_stands_before_the_mean_colour_of_the_gallery(objects: 
         assert torch.equal(alone[query][:, mask], whole[query][:, mask])
         assert (alone[query][:, ~mask] == colour[:, None]).all()
     assert torch.equal(whole, objects.images[torch.from_numpy(exact.indices)])
-    assert exact.fill == "rerender" and exact.covered.tolist() == pytest.approx(masks.float().mean((1, 2)).tolist())
+    assert exact.fill == "rerender"
 
 
 def test_the_placebo_is_as_large_as_the_object_and_beside_it(objects: ObjectImages, painted: Queries) -> None:
@@ -245,27 +225,18 @@ def test_the_silhouette_keeps_the_outline_and_nothing_in_it(objects: ObjectImage
     assert np.array_equal(*outline.values())
 
 
-def test_other_light_keeps_the_pot_and_its_room(objects: ObjectImages, exact: Queries, painted: Queries) -> None:
-    """Drawn again: what stands where stays, brightness and colour change. Photographs get a factor for each channel."""
-    whole, relit = (exact.forms[form].double().flatten(2) for form in (WHOLE, RELIT))
-    assert ((whole - relit).abs().mean((1, 2)) > 3).float().mean() > 0.9
-    edges = [torch.diff(images.mean(1), dim=1).abs() for images in (whole, relit)]
-    alike = [float(torch.corrcoef(torch.stack(pair))[0, 1]) for pair in zip(*edges, strict=True)]
-    assert np.median(alike) > 0.6
-    photographs = in_other_light(objects.images, np.arange(len(objects)))
-    assert torch.equal(photographs, in_other_light(objects.images, np.arange(len(objects))))
-    kept, changed = objects.images[5].double(), photographs[5].double()
-    ratio = ((changed / 255) ** 2 / (kept.clamp(min=1) / 255) ** 2)[:, (kept > 40).all(0) & (changed < 250).all(0)]
-    assert (ratio.std(1) < 0.05).all() and not torch.equal(kept, changed)
-
-
 def test_severity_given_a_wrong_first_result(objects: ObjectImages, exact: Queries) -> None:
     scores = scores_of(objects, exact, pot=True)
     result = result_of(objects, exact, scores)
+    masks = objects.masks(np.arange(len(objects)))
+    gallery = embedded(objects.images, masks)
+    classes = Classes(queries=objects.labels[exact.indices], gallery=objects.labels)
     for form, score in scores.items():
         wrong = []
+        queries = embedded(exact.forms[form], masks[exact.indices])
+        first = nearest(queries.double(), gallery.double(), 1, classes=classes, own=exact.indices).ids[:, 0]
         for query, index in enumerate(exact.indices):
-            same = (objects.labels[score.nearest[query, 0]] == objects.labels[index]).sum()
+            same = (objects.labels[first[query]] == objects.labels[index]).sum()
             assert np.isnan(score.missed[query]) if same == 3 else score.missed[query] == 3 - same
             wrong += [3 - same] if same < 3 else []
         number = result.arms[0].number(form, MISSED)

@@ -135,7 +135,7 @@ def suit(config: MetricLearningConfig, data: LoadedData) -> Suited:
 
 
 _LOSSES = (Choice(name="contrastive"), Choice(name="smooth_ap"))
-_THEN = "Then `python -m trainers background`, of several seeds with `--pool`, says which loss leans on it."
+_THEN = "Then `python -m trainers background` measures how far each loss leans on it."
 
 
 def _tied(bias: float, title: str, sentence: str) -> Preset:

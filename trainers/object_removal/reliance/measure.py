@@ -21,14 +21,13 @@ from trainers.progress import Progress, part_of, silent
 from trainers.training.embedding import Encoders, ImageEncoder
 
 _KIND = "background"  # of the entries of the disk cache
-_PARTS = ("nearest", "stays", "similarity", "missed")  # of Scores, beside the metrics
+_PARTS = ("stays", "missed")  # of Scores, beside the metrics
 
 
 def measure(
     encoders: Encoders,
     settings: Settings | None = None,
     progress: Progress = silent,
-    prepared: tuple[ObjectImages, Queries] | None = None,
 ) -> BackgroundResult:
     """Measure every encoder, such as the arms of a run, on the same queries.
 
@@ -37,37 +36,30 @@ def measure(
 
     Args:
         progress: told what is done and the fraction; it may raise to stop.
-        prepared: what :func:`read_queries` gives for the same settings, if it is at hand.
 
     Raises:
         UserError: the first encoder cannot be loaded, or the dataset cannot be read or knows of no objects.
     """
     settings = settings or Settings()
     first = encoders.read(0)
-    objects, queries = prepared or _prepared(encoders, settings, first, part_of(progress, 0.0, 0.5))
+    objects, queries = read_queries(encoders.data, settings, first, part_of(progress, 0.0, 0.5))
     arms, count = [], len(encoders.titles)
     for arm in range(count):
         tell = part_of(progress, 0.5 + 0.5 * arm / count, 0.5 + 0.5 * (arm + 1) / count)
         arms.append(_measured(encoders, arm, first if arm == 0 else None, objects, queries, tell))
-    return BackgroundResult.of(objects, queries, arms, encoders.seed)
+    return BackgroundResult.of(objects, queries, arms)
 
 
 def read_queries(
-    encoders: Encoders, settings: Settings | None = None, progress: Progress = silent
+    trained_on: DataChoice | SceneChoice | None, settings: Settings, encoder: ImageEncoder, progress: Progress = silent
 ) -> tuple[ObjectImages, Queries]:
-    """Read the gallery and the queries of :func:`measure`, for those who show them; from the disk cache once measured.
+    """Read the gallery and the queries that an encoder is measured on; the queries from the disk cache once made.
 
     Raises:
         UserError: as :func:`measure`.
     """
-    return _prepared(encoders, settings or Settings(), encoders.read(0), progress)
-
-
-def _prepared(
-    encoders: Encoders, settings: Settings, encoder: ImageEncoder, progress: Progress
-) -> tuple[ObjectImages, Queries]:
     check_all(settings, "A measurement")
-    objects = _objects(encoders.data, settings, encoder, part_of(progress, 0.0, 0.6))
+    objects = _objects(trained_on, settings, encoder, part_of(progress, 0.0, 0.6))
     tell = part_of(progress, 0.6, 1.0)
     return objects, make_queries(
         objects, fill=settings.fill, queries=settings.queries, seed=settings.seed, progress=tell

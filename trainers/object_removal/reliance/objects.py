@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -22,9 +22,6 @@ Redraw = Callable[[np.ndarray], Tensor]
 """From places among the images, int64 ``[n]``, to uint8 ``[n, C, S, S]``."""
 OBJECT = "object"
 """The class of an object in a dataset that names none."""
-EMPTY, ELSEWHERE, RELIT = "empty", "elsewhere", "relit"
-"""Names of :attr:`ObjectImages.redrawn`: without the object, with the same object before another background, and the
-same scene in other light."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,8 +57,7 @@ class ObjectImages:
         masks: from places int64 ``[n]`` to bool ``[n, S, S]``, pixels of the object; all False: none is known.
         classes: from a place to the pixels of the objects of each class, bool ``[S, S]``; None: all of an image's
             objects are one.
-        redrawn: exact images by name, :data:`EMPTY`, :data:`ELSEWHERE` and :data:`RELIT`, of datasets that are drawn
-            here.
+        redrawn: draws images exactly without their object; None: they are not drawn here.
         test_set: the images are the test set of the run that is measured.
         notes: sentences about what was left out.
         key: equal where images, labels and objects are.
@@ -76,7 +72,7 @@ class ObjectImages:
     key: str
     ids: tuple[str, ...] = ()
     classes: Callable[[int], Mapping[str, np.ndarray]] | None = None
-    redrawn: Mapping[str, Redraw] = field(default_factory=dict)
+    redrawn: Redraw | None = None
     test_set: bool = False
     notes: tuple[str, ...] = ()
 

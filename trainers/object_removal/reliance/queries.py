@@ -15,24 +15,19 @@ from trainers.data.synthetic.engine.digest import code_digest
 from trainers.errors import DataError, UserError
 from trainers.object_removal.fills import FILLS
 from trainers.object_removal.fills.base import FillDescriptor, paint
-from trainers.object_removal.reliance import objects as redrawn
-from trainers.object_removal.reliance.objects import EMPTY, ObjectImages
+from trainers.object_removal.reliance.objects import ObjectImages
 from trainers.parameters import entry
 from trainers.progress import Progress, silent
 
-WHOLE, RELIT, PLACEBO, SILHOUETTE = "whole", "relit", "placebo", "silhouette"
-WITHOUT, ALONE, MOVED = "without", "alone", "elsewhere"
+WHOLE, PLACEBO, SILHOUETTE, WITHOUT, ALONE = "whole", "placebo", "silhouette", "without", "alone"
 TITLES = {
     WHOLE: "whole image",
-    RELIT: "other light",
     PLACEBO: "as much filled beside the object",
     SILHOUETTE: "object filled flat",
     WITHOUT: "background alone",
     ALONE: "object alone",
-    MOVED: "object before another background",
 }
 """The forms of a query in words, in order."""
-_EXPOSURE, _TINT = (0.6, 1.3), 0.25  # of other light: factors of linear light, about those of the drawn images
 MOST_COVERED = 0.9
 """Share of an image above which an object leaves no background to speak of."""
 RERENDER, TELEA, MEAN = "rerender", "telea", "mean"
@@ -47,7 +42,6 @@ class Queries:
     Attributes:
         indices: int64 ``[Q]``, ascending, where each stands in the gallery.
         forms: uint8 ``[Q, C, S, S]`` each, by the names of :data:`TITLES`.
-        covered: float32 ``[Q]``, share of the image that the object covers.
         fill: what was put in the place of the object; ``placebo_fill`` beside it, for the placebo.
         placebo: bool ``[Q]``, whether a query has a placebo: a place beside its object that is as large, and filled.
         notes: sentences about what was left out.
@@ -56,7 +50,6 @@ class Queries:
 
     indices: np.ndarray
     forms: Mapping[str, Tensor]
-    covered: np.ndarray
     fill: str
     placebo_fill: str
     placebo: np.ndarray
@@ -84,9 +77,9 @@ def make_queries(
     Raises:
         DataError: no image can be a query, or the fill cannot be used here.
     """
-    name = fill or (RERENDER if EMPTY in objects.redrawn else TELEA)
+    name = fill or (TELEA if objects.redrawn is None else RERENDER)
     descriptor = entry(FILLS, name, "fill")
-    if descriptor.redraw is not None and EMPTY not in objects.redrawn:
+    if descriptor.redraw is not None and objects.redrawn is None:
         raise DataError(descriptor.unfit(None) or "")
     reason = descriptor.lacking()
     if reason is not None:
@@ -107,7 +100,6 @@ def make_queries(
     return Queries(
         indices=indices[good],
         forms={each: tensors[each][tensors["good"]] for each in TITLES if each in tensors},
-        covered=masks[good].mean(axis=(1, 2)).astype(np.float32),
         fill=name,
         placebo_fill=placebo.name,
         placebo=free[good],
@@ -186,19 +178,14 @@ def _forms(
     placebo: list[Tensor | None] = []
     for at in range(len(indices)):
         progress(f"removing objects: {at:,} of {len(indices):,}", at / len(indices))
-        if fill.redraw is not None:
-            without.append(objects.redrawn[EMPTY](indices[at : at + 1])[0])
+        if fill.redraw is not None and objects.redrawn is not None:
+            without.append(objects.redrawn(indices[at : at + 1])[0])
         else:
             without.append(_filled(whole[at], masks[at], fill))
         free = beside(masks[at])
         placebo.append(None if free is None else _filled(whole[at], free, placebo_fill))
     for form, images in ((WITHOUT, without), (PLACEBO, placebo)):
         forms[form] = torch.stack([whole[at] if image is None else image for at, image in enumerate(images)])
-    progress("drawing the objects in other light and before another background", 1.0)
-    relit = objects.redrawn.get(redrawn.RELIT)
-    forms[RELIT] = in_other_light(whole, indices) if relit is None else relit(indices)
-    if redrawn.ELSEWHERE in objects.redrawn:
-        forms[MOVED] = objects.redrawn[redrawn.ELSEWHERE](indices)
     forms["good"] = torch.tensor([image is not None for image in without])
     forms["beside"] = torch.tensor([image is not None for image in placebo])
     return forms
@@ -249,16 +236,3 @@ def beside(mask: np.ndarray) -> np.ndarray | None:
         far = np.where(mask | moved, -1.0, distance_transform_edt(~mask)).ravel()
         moved.ravel()[np.argsort(-far, kind="stable")[:lacking]] = True
     return moved
-
-
-def in_other_light(images: Tensor, indices: np.ndarray) -> Tensor:
-    """Change photographs uint8 ``[n, C, S, S]`` as if the light were brighter or darker and of another colour; the same
-    for the same index.
-    """
-    changed = torch.empty_like(images)
-    for at, index in enumerate(indices.tolist()):
-        draws = np.random.default_rng((1, index))
-        factors = draws.uniform(*_EXPOSURE) * (1 + draws.uniform(-_TINT, _TINT, len(images[at])))
-        linear = (images[at].double() / 255) ** 2 * torch.from_numpy(factors)[:, None, None]
-        changed[at] = (linear.clamp(0, 1).sqrt() * 255).round().to(torch.uint8)
-    return changed

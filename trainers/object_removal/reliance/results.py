@@ -1,4 +1,4 @@
-"""The result of a measurement: numbers with intervals, and the queries behind them."""
+"""The result of a measurement: numbers with intervals."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from trainers.cells import csv_text
@@ -19,7 +18,7 @@ from trainers.metrics.names import Described, describe, parse_all
 from trainers.metrics.neighbours import Classes, nearest
 from trainers.metrics.scores import score_blocks
 from trainers.object_removal.reliance.objects import ObjectImages
-from trainers.object_removal.reliance.queries import MOVED, PLACEBO, RELIT, SILHOUETTE, TITLES, WHOLE, WITHOUT, Queries
+from trainers.object_removal.reliance.queries import PLACEBO, SILHOUETTE, TITLES, WHOLE, WITHOUT, Queries
 
 METRICS = ("R_at_1", "HAP")
 NEAREST = 10
@@ -32,16 +31,12 @@ class FormScores:
 
     Attributes:
         metrics: float64 ``[Q]`` by the names of :data:`METRICS`, NaN where a query has no positive.
-        nearest: int64 ``[Q, K]``, places in the gallery, nearest first; the query's own image is not among them.
-        stays: float64 ``[Q]``, share of the neighbours of the whole image that are among these.
-        similarity: float64 ``[Q]``, cosine with the whole image.
+        stays: float64 ``[Q]``, share of the neighbours of the whole image that are among those of this form.
         missed: float64 ``[Q]``, levels on which the first result disagrees; NaN where it is of the query's class.
     """
 
     metrics: Mapping[str, np.ndarray]
-    nearest: np.ndarray
     stays: np.ndarray
-    similarity: np.ndarray
     missed: np.ndarray
 
     def only(self, some: np.ndarray) -> FormScores:
@@ -54,7 +49,6 @@ class FormScores:
             self,
             metrics={name: kept(values) for name, values in self.metrics.items()},
             stays=kept(self.stays),
-            similarity=kept(self.similarity),
             missed=kept(self.missed),
         )
 
@@ -74,7 +68,6 @@ def score_forms(
         indices: int64 ``[Q]`` of the queries in the gallery.
     """
     metrics = parse_all(METRICS, labels.shape[1])
-    untouched = forms[WHOLE]
     classes = Classes(queries=labels[indices], gallery=labels)
     near = {
         form: nearest(queries.double(), gallery.double(), NEAREST, classes=classes, own=indices).ids
@@ -85,10 +78,8 @@ def score_forms(
         values = score_blocks(ranked_blocks(queries, labels[indices], gallery, labels, indices), metrics).values
         scores[form] = FormScores(
             metrics=values,
-            nearest=near[form],
             stays=np.array([len(np.intersect1d(a, b)) for a, b in zip(near[WHOLE], near[form], strict=True)])
             / near[form].shape[1],
-            similarity=torch.nn.functional.cosine_similarity(queries.double(), untouched.double()).numpy(),
             missed=missed_when_wrong(shared_levels(labels[near[form][:, 0]], labels[indices]), labels.shape[1]),
         )
     return scores
@@ -127,7 +118,6 @@ CONTRASTS = {
     for contrast in (
         Contrast(first=PLACEBO, second=WITHOUT, title="lost with the object, beyond the placebo"),
         Contrast(first=SILHOUETTE, second=WITHOUT, title="found by the outline alone"),
-        Contrast(first=RELIT, second=MOVED, title="lost with the background, beyond other light"),
     )
 }
 """Every difference that is judged, by name."""
@@ -229,13 +219,6 @@ class ArmBackground:
         """Return every number of the arm for labels of ``depth`` levels: form by form, contrast by contrast."""
         return [self.number(name, measure) for name in self.names for measure in measures_of(name, depth)]
 
-    def unnoticing(self) -> np.ndarray:
-        """Order all queries, int64 ``[Q]``, those first that notice the absence of their object least: most neighbours
-        stay, then the largest similarity with the whole image.
-        """
-        scores = self.scores[WITHOUT]
-        return np.lexsort((-scores.similarity, -scores.stays))
-
 
 @dataclass(frozen=True, kw_only=True)
 class BackgroundResult:
@@ -245,90 +228,39 @@ class BackgroundResult:
         title: of the images; ``test_set``: they are the run's test set.
         arms: in order.
         indices: int64 ``[Q]``, of the queries in the gallery.
-        rows: int64 ``[N]``, row of each image of the gallery in the test set, or its place in the dataset.
-        ids: a name for each image of the gallery; empty: they have none.
-        labels: int64 ``[N, L]``; names: of the classes, level by level; levels: of the levels, finest first.
-        covered: float32 ``[Q]``, share of each query that its object covers.
+        gallery: images that are searched.
+        levels: names of the levels of the labels, finest first.
         fill: what was put in the place of the object, and ``placebo_fill`` beside it.
         chance: R@1 of a random order.
-        seed: of the training.
         notes: sentences about what was left out.
-        key: equal where the queries are, and all of their forms.
     """
 
     title: str
     test_set: bool
     arms: tuple[ArmBackground, ...]
     indices: np.ndarray
-    rows: np.ndarray
-    ids: tuple[str, ...]
-    labels: np.ndarray
-    names: tuple[tuple[str, ...], ...]
+    gallery: int
     levels: tuple[str, ...]
-    covered: np.ndarray
     fill: str
     placebo_fill: str
     chance: float
-    seed: int
     notes: tuple[str, ...]
-    key: str
 
     @classmethod
-    def of(cls, objects: ObjectImages, queries: Queries, arms: Iterable[ArmBackground], seed: int) -> BackgroundResult:
-        """Put together the measurement of ``arms``, trained with ``seed``, with these queries against these images."""
+    def of(cls, objects: ObjectImages, queries: Queries, arms: Iterable[ArmBackground]) -> BackgroundResult:
+        """Put together the measurement of ``arms`` with these queries against these images."""
         return cls(
             title=objects.title,
             test_set=objects.test_set,
             arms=tuple(arms),
             indices=queries.indices,
-            rows=objects.rows,
-            ids=objects.ids,
-            labels=objects.labels,
-            names=objects.hierarchy.names,
+            gallery=len(objects),
             levels=objects.hierarchy.levels,
-            covered=queries.covered,
             fill=queries.fill,
             placebo_fill=queries.placebo_fill,
-            seed=seed,
-            key=queries.key,
             chance=chance(objects.labels, queries.indices),
             notes=(*objects.notes, *queries.notes),
         )
-
-    def unnoticing(self, arm: int, most: int | None = None) -> list[dict[str, Any]]:
-        """Return the queries of an arm, those first that do not notice the absence of their object, with their
-        neighbours.
-
-        Each has ``query`` (its number), ``place`` in the gallery, ``row``, ``id``, ``classes`` finest first, ``stays``,
-        ``similarity``, ``covered``, and by form the places of its ``nearest`` and whether its class comes ``first``.
-        """
-        background = self.arms[arm]
-        if not background.scores:
-            return []
-        listed = []
-        for query in background.unnoticing()[:most].tolist():
-            index = int(self.indices[query])
-            listed.append(
-                {
-                    "query": query,
-                    "place": index,
-                    "row": int(self.rows[index]),
-                    "id": self.ids[index] if self.ids else "",
-                    "classes": self.classes(index),
-                    "stays": float(background.scores[WITHOUT].stays[query]),
-                    "similarity": round(float(background.scores[WITHOUT].similarity[query]), 4),
-                    "covered": round(float(self.covered[query]), 4),
-                    "nearest": {form: scores.nearest[query].tolist() for form, scores in background.scores.items()},
-                    "first": {
-                        form: bool(scores.metrics["R_at_1"][query] == 1) for form, scores in background.scores.items()
-                    },
-                }
-            )
-        return listed
-
-    def classes(self, index: int) -> list[str]:
-        """Return the classes of an image of the gallery, finest first."""
-        return [names[int(label)] for names, label in zip(self.names, self.labels[index], strict=True)]
 
     def table(self) -> list[dict[str, Any]]:
         """Return every number of every arm, by the names of :data:`COLUMNS`."""
@@ -338,15 +270,15 @@ class BackgroundResult:
         """Write :meth:`table` as CSV with a head."""
         return csv_text(COLUMNS, (row.values() for row in self.table()))
 
-    def json(self, most: int = 50) -> dict[str, Any]:
-        """Return everything for the page as plain values; of each arm the first ``most`` of :meth:`unnoticing`."""
+    def json(self) -> dict[str, Any]:
+        """Return everything for the page as plain values."""
         return {
             "title": self.title,
             "own": self.test_set,
             "fill": self.fill,
             "placebo_fill": self.placebo_fill,
             "queries": len(self.indices),
-            "gallery": len(self.rows),
+            "gallery": self.gallery,
             "chance": self.chance,
             "notes": list(self.notes),
             "levels": list(self.levels),
@@ -360,15 +292,14 @@ class BackgroundResult:
             "intervals": INTERVALS,
             "arms": [
                 {"run": arm.run, "arm": arm.arm, "title": arm.title, "step": arm.step, "error": arm.error}
-                | {"unnoticing": self.unnoticing(number, most)}
-                for number, arm in enumerate(self.arms)
+                for arm in self.arms
             ],
             "numbers": self.table(),
         }
 
     def text(self) -> str:
         """Write the numbers as lines for a terminal."""
-        head = f"{len(self.indices):,} queries against {len(self.rows):,} images of {self.title}; fill: {self.fill}"
+        head = f"{len(self.indices):,} queries against {self.gallery:,} images of {self.title}; fill: {self.fill}"
         lines = [head, f"R@1 of a random order: {self.chance:.3f}", *self.notes, INTERVALS]
         for arm in self.arms:
             lines += ["", f"{arm.title} (arm {arm.arm} at step {arm.step})"]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -30,15 +30,10 @@ from trainers.data.labelled.rows import EncodedImages, Part, Selection
 from trainers.data.labelled.selection import select
 from trainers.data.labelled.splits import repeated
 from trainers.data.labelled.table import ArrowTable
-from trainers.data.synthetic.engine.rng import Rng
-from trainers.data.synthetic.pottery.background import WALLS
 from trainers.data.synthetic.scenes import drawing_of
 from trainers.errors import DataError
 from trainers.hierarchy import Hierarchy
 from trainers.object_removal.reliance.objects import (
-    ELSEWHERE,
-    EMPTY,
-    RELIT,
     ObjectImages,
     ObjectRequest,
     class_masks,
@@ -121,11 +116,7 @@ def _pots(request: ObjectRequest) -> ObjectImages | None:
         hierarchy=data.hierarchy,
         rows=np.arange(len(shots)),
         masks=again.masks,
-        redrawn={
-            EMPTY: partial(again.drawn, empty=True),
-            ELSEWHERE: partial(again.drawn, elsewhere=True),
-            RELIT: partial(again.drawn, relit=True),
-        },
+        redrawn=again.empty,
         test_set=request.test_set,
         key=fingerprint(images, labels, "drawn", drawn.drawing_code(), choice.seed, choice.held_out),
     )
@@ -147,22 +138,13 @@ class _Again:
             mask[...] = drawn.pot_mask(self.shots[at], self.side, self.seed, reliefs)
         return masks
 
-    def drawn(
-        self, indices: np.ndarray, *, elsewhere: bool = False, relit: bool = False, empty: bool = False
-    ) -> Tensor:
-        """Draw images in a room whose wall is not the one that each has, in other light, or without the pot."""
+    def empty(self, indices: np.ndarray) -> Tensor:
+        """Draw images without the pot."""
         reliefs: Reliefs = {}
         images = np.empty((len(indices), 3, self.side, self.side), dtype=np.uint8)
         for image, at in zip(images, indices.tolist(), strict=True):
-            shot = self.shots[at]
-            room = _another_room(shot, self.seed) if elsewhere else None
-            image[...] = drawn.draw_shot(shot, self.side, self.seed, reliefs, room=room, relit=relit, empty=empty)
+            image[...] = drawn.draw_shot(self.shots[at], self.side, self.seed, reliefs, empty=True)
         return with_channels(torch.from_numpy(images), self.channels)
-
-
-def _another_room(shot: Shot, seed: int) -> int:
-    further = 1 + Rng(seed, "elsewhere", shot.pot_id, shot.number).below(len(WALLS) - 1)
-    return (drawn.background_of(shot, seed) + further) % len(WALLS)
 
 
 def _columns(request: ObjectRequest) -> ObjectImages | None:
@@ -332,7 +314,7 @@ def _captioned(request: ObjectRequest) -> ObjectImages | None:
         ids=tuple(main.scene.image_id for main in mains),
         masks=lambda indices: masks[indices],
         classes=lambda index: class_masks(mains[index].scene, request.side),
-        redrawn={EMPTY: empty} if may_be_drawn else {},
+        redrawn=empty if may_be_drawn else None,
         test_set=request.test_set,
         notes=tuple(notes),
         key=fingerprint(images, labels, masks.tobytes()),

@@ -243,28 +243,16 @@ def _draw(shots: Sequence[Shot], size: int, seed: int, tell: Progress) -> ImageS
     return ImageSet(images=torch.from_numpy(images), labels=labels, attributes={BACKGROUND: backgrounds})
 
 
-def draw_shot(
-    shot: Shot,
-    size: int,
-    seed: int,
-    reliefs: Reliefs,
-    *,
-    room: int | None = None,
-    relit: bool = False,
-    empty: bool = False,
-) -> NDArray[np.uint8]:
+def draw_shot(shot: Shot, size: int, seed: int, reliefs: Reliefs, *, empty: bool = False) -> NDArray[np.uint8]:
     """Draw one image, uint8 [3, size, size].
 
     Args:
         reliefs: keeps the maps of silhouettes already seen.
-        room: another room that the pot stands in; None: its own.
-        relit: in other light.
         empty: without the pot and its shadow.
     """
-    there = shot.room if room is None else room
     seen, rng = _seen(shot, size, seed, reliefs)
-    light = Rng(seed, "light", shot.pot_id, shot.number) if relit else None
-    return render(shot.pot, seen, size, rng, room=None if there is None else (seed, there), light=light, empty=empty)
+    room = None if shot.room is None else (seed, shot.room)
+    return render(shot.pot, seen, size, rng, room=room, empty=empty)
 
 
 def pot_mask(shot: Shot, size: int, seed: int, reliefs: Reliefs) -> NDArray[np.bool_]:

@@ -42,7 +42,6 @@ WALL_NAMES = (
 )
 LEAVES = ((74, 104, 78), (104, 128, 92), (58, 84, 84), (140, 140, 96))
 BACKDROPS = ("plain", "niche", "disc", "panels", "stripes")
-_LIGHT = ("lamp", "ambient", "gloss", "tint", "exposure", "window", "slant", "pitch", "offset")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,12 +111,6 @@ def in_room(background: Background, seed: int, number: int) -> Background:
     """
     rng = Rng(seed, "room", number)
     return replace(background, **_room(number, rng))
-
-
-def in_light(background: Background, rng: Rng) -> Background:
-    """Put a background in other light: lamp, colour, exposure and the shade of a window; room and leaves stay."""
-    other = make_background(rng)
-    return replace(background, **{name: getattr(other, name) for name in _LIGHT})
 
 
 def paint_background(

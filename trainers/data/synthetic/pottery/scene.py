@@ -15,7 +15,6 @@ from trainers.data.synthetic.pottery.background import (
     Background,
     foreground,
     hang_light,
-    in_light,
     in_room,
     make_background,
     paint_background,
@@ -75,14 +74,12 @@ def render(
     rng: Rng,
     *,
     room: tuple[int, int] | None = None,
-    light: Rng | None = None,
     empty: bool = False,
 ) -> NDArray[np.uint8]:
     """Draw ``pot`` once: uint8 [3, size, size].
 
     Args:
         room: seed and number of the room it stands in, see :func:`in_room`; None: one that no other image has.
-        light: decides another light than the stream does, see :func:`in_light`; None: the stream's.
         empty: without the pot and its shadow; everything else is as it would be with them.
 
     The image is computed in linear light at twice the size, with soft edges of one fine pixel, and shrunk by means
@@ -91,8 +88,6 @@ def render(
     background = make_background(rng)
     if room is not None:
         background = in_room(background, *room)
-    if light is not None:
-        background = in_light(background, light)
     pose = make_pose(rng)
     n, x, y = _axes(size)
     c, s = cos_sin(pose.lean)
