@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 MAY_BE_SKIPPED = ("needs a CUDA device", "shared/")
 """How the reasons begin for which a test may be skipped where NO_SKIPS is set, as it is in continuous integration."""
+COLLECTED = pytest.StashKey[dict[str, list[bool]]]()
+"""Whether each item of each test is long."""
 
 _BROWSER = "tests/browser"
 
@@ -52,6 +54,12 @@ def hub_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give the Hub's library an empty cache, the folder of the test."""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     return tmp_path
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Remember of each test which of its items are long, before any are left out."""
+    tests = item.config.stash.setdefault(COLLECTED, {})
+    tests.setdefault(item.nodeid.partition("[")[0], []).append(item.get_closest_marker("long") is not None)
 
 
 @pytest.hookimpl(trylast=True)

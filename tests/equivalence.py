@@ -1,8 +1,9 @@
-"""Equivalence classes of entries: the first of each class is tested always, the others among the long tests."""
+"""Equivalence classes of entries: the first of each class is tested always, the others together in one long test."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+import functools
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -21,10 +22,43 @@ def divided(entries: Iterable[str], shape: Callable[[str], Hashable]) -> tuple[l
     return list(first.values()), [name for name in names if name not in first.values()]
 
 
-def of_each(entries: Iterable[str], shape: Callable[[str], Hashable]) -> list[Any]:
-    """Parameters for a test: the first entry of each class; the others are long."""
-    first, others = divided(entries, shape)
-    return [*first, *(pytest.param(name, marks=pytest.mark.long) for name in others)]
+def of_each(entries: Iterable[str], shape: Callable[[str], Hashable]) -> Callable[[Callable[..., None]], Any]:
+    """Test the ``name`` of the first entry of each class by itself; the others are one long test."""
+    return always("name", *divided(entries, shape))
+
+
+def always(
+    argument: str, first: Sequence[Any], others: Sequence[Any], title: Callable[[Any], str] = str
+) -> Callable[[Callable[..., None]], Any]:
+    """Test some entries each by itself, and the others in one long test, which goes through all and names what failed.
+
+    Args:
+        argument: what a test calls its entry.
+        title: of an entry.
+    """
+    groups = [[entry] for entry in first] + [list(others)]
+    marks = [()] * len(first) + [(pytest.mark.long, pytest.mark.timeout(1800))]
+    ids = [*map(title, first), f"{len(others)} others"]
+
+    def decorate(test: Callable[..., None]) -> Any:
+        @functools.wraps(test)
+        def check(**given: Any) -> None:
+            failed = []
+            for entry in given.pop(argument):
+                try:
+                    test(**{argument: entry}, **given)
+                except Exception as error:
+                    error.add_note(f"{argument}: {title(entry)}")
+                    failed.append(error)
+            if len(failed) == 1:
+                raise failed[0]
+            if failed:
+                raise ExceptionGroup(f"{len(failed)} failed: {[error.__notes__[-1] for error in failed]}", failed)
+
+        params = [pytest.param(group, marks=mark, id=id) for group, mark, id in zip(groups, marks, ids, strict=True)]
+        return pytest.mark.parametrize(argument, params)(check)
+
+    return decorate
 
 
 def loop_shape(name: str) -> Hashable:

@@ -16,6 +16,7 @@ import torch
 from safetensors.torch import save
 from torch.utils.flop_counter import FlopCounterMode
 
+from tests.equivalence import always
 from tests.fake_hub import environment, fake_hub
 from trainers.encoders import ENCODERS
 from trainers.encoders import published as hand
@@ -231,10 +232,11 @@ def test_size_side_and_licence_are_those_of_the_library(model: Published) -> Non
     assert round(weights / 1e6, 1) == model.millions
 
 
-@pytest.mark.parametrize(
+@always(
     "model",
-    [model if model.name in COUNTED else pytest.param(model, marks=pytest.mark.long) for model in PUBLISHED],
-    ids=lambda model: model.name,
+    [model for model in PUBLISHED if model.name in COUNTED],
+    [model for model in PUBLISHED if model.name not in COUNTED],
+    lambda model: model.name,
 )
 def test_operations_are_counted(model: Published, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("timm.layers.config._USE_FUSED_ATTN", 0)  # not every torch counts what is fused

@@ -69,7 +69,7 @@ def assert_equal(ours: Iterable[Tensor], theirs: Iterable[Tensor]) -> None:
             assert torch.equal(one, other)
 
 
-@pytest.mark.parametrize("name", of_each(LOSSES, loop_shape))
+@of_each(LOSSES, loop_shape)
 def test_every_loss_has_the_gradient_of_the_whole_batch(name: str) -> None:
     """Two batches, of which a memory keeps the first; images of a class are unequal in number."""
     loss = LOSSES[name]

@@ -141,12 +141,17 @@ assert main(["list", *at]) == 0
 """
 
 
-def test_a_kind_from_another_folder_trains_and_is_listed_and_shown(tmp_path: Path) -> None:
-    *said, shown = inside(tmp_path, TRAINED + SHOWN).strip().split("\n")
-    text, shown = "\n".join(said), json.loads(shown)
+def test_a_kind_from_another_folder_trains_and_is_listed(tmp_path: Path) -> None:
+    text = inside(tmp_path, TRAINED).strip()
     assert "whole test set, 60 points" in text and "rate 0.2" in text
     assert "\nrankscope: A run: clusters needs a whole number from 2 to 20; got 1" in text
-    assert "finished" in said[-1] and "rate_0.02 vs rate_0.2 on 5 clusters" in said[-1]
+    last = text.splitlines()[-1]
+    assert "finished" in last and "rate_0.02 vs rate_0.2 on 5 clusters" in last
+
+
+@pytest.mark.long
+def test_it_is_shown_and_exported(tmp_path: Path) -> None:
+    shown = json.loads(inside(tmp_path, TRAINED + SHOWN).splitlines()[-1])
     assert shown["title"] == "rate 0.02 vs rate 0.2 on Clusters" and shown["points"] == 60
     assert shown["arms"] == ["rate 0.02", "rate 0.2"] and shown["numbers"] == ["R_at_1"]
 

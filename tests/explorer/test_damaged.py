@@ -18,6 +18,7 @@ from explorer.settings import Settings
 from explorer.tabs.object_removal.models import Models
 from explorer.tabs.retrieve.service import RetrievalService
 from tests.damages import DAMAGES, ONE_OF_EACH, elsewhere
+from tests.equivalence import always
 from tests.explorer.bench import STAND_IN
 from tests.explorer.page import Page
 from tests.layout.worlds import Always
@@ -92,9 +93,7 @@ def test_the_list_shows_every_damaged_run_and_the_good_one(ruins: tuple[Page, di
     assert page.json("start")["id"] in cards
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in ONE_OF_EACH else pytest.param(name, marks=pytest.mark.long) for name in DAMAGES]
-)
+@always("name", [*ONE_OF_EACH], [name for name in DAMAGES if name not in ONE_OF_EACH])
 def test_every_address_of_a_damaged_run_answers(ruins: tuple[Page, dict[str, str], str], name: str) -> None:
     page, ids, _ = ruins
     for route in ROUTES:

@@ -17,6 +17,7 @@ from typing import ClassVar
 import httpx
 import pytest
 
+from app import main
 from explorer.server.listening import free_port, given_address
 from explorer.server.proxies import ask_itself_directly, read_socks, without_proxies
 from explorer.server.scratch import have_scratch
@@ -72,7 +73,11 @@ def taken() -> Iterator[str]:
         pytest.param(
             {"ALL_PROXY": f"socks5://{DEAD}", "NO_PROXY": "example.org"}, ["--host", "::1"], marks=pytest.mark.long
         ),
-        ({"all_proxy": f"socks://{DEAD}/", "HTTPS_PROXY": "ftp://nowhere", "GRADIO_SERVER_NAME": "[::1]"}, []),
+        pytest.param(
+            {"all_proxy": f"socks://{DEAD}/", "HTTPS_PROXY": "ftp://nowhere", "GRADIO_SERVER_NAME": "[::1]"},
+            [],
+            marks=pytest.mark.long,
+        ),
     ],
     ids=["a proxy, another's temporary folder", "SOCKS, IPv6", "proxies of unknown kinds, IPv6 of the environment"],
 )
@@ -128,12 +133,37 @@ REFUSED: dict[tuple[str, ...], str] = {
 }
 
 
-@pytest.mark.parametrize("given", REFUSED, ids=" ".join)
-def test_what_cannot_be_is_one_sentence(tmp_path: Path, taken: str, given: tuple[str, str]) -> None:
+def refused(tmp_path: Path, taken: str, given: tuple[str, ...]) -> tuple[list[str], dict[str, str], str]:
+    """The flags, what is added to the environment, and how the sentence begins."""
     name, value = given[0], given[1].replace("TAKEN", taken)
     flags, more = ([f"{name}={value}"], {}) if name.startswith("--") else ([], {name: value})
+    return ["--runs", str(tmp_path / "runs"), *flags], more, REFUSED[given].replace("TAKEN", taken)
+
+
+@pytest.mark.parametrize("given", REFUSED, ids=" ".join)
+def test_what_cannot_be_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, taken: str, given: tuple[str, ...]
+) -> None:
+    """With it the program ends before it imports the page."""
+    flags, more, sentence = refused(tmp_path, taken, given)
+    for name in {*os.environ} - {*environment(tmp_path, more)}:
+        monkeypatch.delenv(name)
+    for name, value in environment(tmp_path, more).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "argv", command(*flags)[1:])
+    monkeypatch.setattr("app.give_back_early", lambda: None)  # it lasts as long as the process
+    with pytest.raises(SystemExit) as ended:
+        main()
+    said = str(ended.value.code)
+    assert said.startswith(sentence) and "\n" not in said
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("given", [("--port", "TAKEN"), ("GRADIO_TEMP_DIR", "/proc/none")], ids=" ".join)
+def test_it_is_all_that_the_program_prints(tmp_path: Path, taken: str, given: tuple[str, ...]) -> None:
+    flags, more, sentence = refused(tmp_path, taken, given)
     ran = subprocess.run(
-        command("--runs", str(tmp_path / "runs"), *flags),
+        command(*flags),
         cwd=ROOT,
         env=environment(tmp_path, more),
         capture_output=True,
@@ -141,7 +171,7 @@ def test_what_cannot_be_is_one_sentence(tmp_path: Path, taken: str, given: tuple
         timeout=PATIENCE,
     )
     assert ran.returncode == 1
-    assert ran.stderr.startswith(REFUSED[given].replace("TAKEN", taken)), ran.stderr
+    assert ran.stderr.startswith(sentence), ran.stderr
     assert len(ran.stderr.strip().splitlines()) == 1
     assert not (tmp_path / "runs").exists()
 

@@ -7,7 +7,6 @@ import sys
 import numpy as np
 import pytest
 import torch
-from transformers import BertTokenizer
 
 from tests.image_text.blip import write_blip
 from trainers.errors import UserError
@@ -36,6 +35,8 @@ def images():
 
 def test_the_index_agrees_with_the_library(folder, model, images):
     assert (model.side, model.context) == (32, 35) and model.mean.flatten().tolist() == pytest.approx([0.4, 0.5, 0.6])
+    from transformers import BertTokenizer  # takes seconds to import
+
     tokens = BertTokenizer.from_pretrained(folder)(TEXTS, padding=True, return_tensors="pt")
     with torch.no_grad():
         expected = model.net(

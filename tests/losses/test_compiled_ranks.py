@@ -15,7 +15,7 @@ from torch import Tensor
 from tests.losses.batches import CORNERS, draw, tree_labels
 from trainers.losses import LOSSES, kernel
 from trainers.losses._batch import Batch
-from trainers.losses._compiled_ranks import serves
+from trainers.losses._compiled_ranks import _kernels, serves
 from trainers.losses._numba import compiled
 from trainers.losses._rank_loss import SmoothRank, SupRank
 
@@ -171,40 +171,43 @@ def two_levels() -> Batch:
     return pairs(cosines(batch), batch.labels)
 
 
-ELSEWHERE = """
-{first}
+WITHOUT = """
+import sys
+sys.modules["trainers.losses._rank_kernels"] = None
 import torch
 from tests.losses.test_compiled_ranks import RANKERS, kernel, solved, two_levels
-torch.save(solved(RANKERS[{name!r}], two_levels()), {path!r})
-print(kernel("cpu", {{"sup"}}), kernel(), sep="\\n")
-"""
-ABSENT = 'import sys; sys.modules["trainers.losses._rank_kernels"] = None'
-BROKEN = """
-from trainers.losses import _rank_kernels
-def broken(*_given):
-    raise RuntimeError("no code for this processor")
-_rank_kernels.smooth = broken
+torch.save(solved(RANKERS["sup_hap"], two_levels()), sys.argv[1])
+print(kernel("cpu", {"sup"}), kernel(), sep="\\n")
 """
 COMPILED = "Rank losses: compiled for this processor by numba."
 
 
-@pytest.mark.parametrize(
-    ("first", "name", "sup", "said"),
-    [
-        (ABSENT, "sup_hap", "cannot be used", "numba cannot be used"),
-        (BROKEN, "smooth_hap", COMPILED, "no code for this"),
-    ],
-    ids=["without numba", "where one form cannot be compiled"],
-)
-def test_the_loss_is_the_same_and_the_log_says_so(first: str, name: str, sup: str, said: str, tmp_path: Path) -> None:
-    path = tmp_path / "solved.pt"
-    code = ELSEWHERE.format(first=first, name=name, path=str(path))
-    lines = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.splitlines()
-    assert sup in lines[0] and said in lines[1]
+def assert_close_to_compiled(name: str, found: tuple[Tensor, Tensor]) -> None:
     assert kernel() == COMPILED and kernel("cuda:1") == "Rank losses: PyTorch operations on cuda."
-    (loss, slope), compiled_here = torch.load(path), solved(RANKERS[name], two_levels())
+    (loss, slope), compiled_here = found, solved(RANKERS[name], two_levels())
     torch.testing.assert_close(loss, compiled_here[0], rtol=1e-12, atol=1e-13)
     torch.testing.assert_close(slope, compiled_here[1], rtol=1e-9, atol=1e-12)
+
+
+def test_without_numba_the_loss_is_the_same_and_the_log_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "solved.pt"
+    command = [sys.executable, "-c", WITHOUT, str(path)]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    assert "cannot be used" in lines[0] and "numba cannot be used" in lines[1]
+    assert_close_to_compiled("sup_hap", torch.load(path))
+
+
+def test_where_one_form_cannot_be_compiled_the_loss_is_the_same_and_the_log_says_so() -> None:
+    def broken(*_given: object) -> None:
+        raise RuntimeError("no code for this processor")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("trainers.losses._rank_kernels.smooth", broken)
+        _kernels.cache_clear()
+        assert kernel("cpu", {"sup"}) == COMPILED and "no code for this" in kernel()
+        found = solved(RANKERS["smooth_hap"], two_levels())
+    _kernels.cache_clear()
+    assert_close_to_compiled("smooth_hap", found)
 
 
 def test_a_function_is_compiled_where_nothing_can_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.equivalence import always
 from tests.losses import reference as slow
 from tests.losses.reference import SlowMemory, grad
 from tests.oracle_cases import cases, load
@@ -75,14 +76,18 @@ def memory(name: str, size: int, **parameters) -> WithMemory:
     return WithMemory(loss, CrossBatchMemory(size=size, dim=DIM), batch_factor=0).double()
 
 
-SIZES = [pytest.param(100, marks=pytest.mark.long, id="roomy"), pytest.param(19, id="wrapping"), 5]
+PAIRS = [(case, n) for case in CASES for n in (1, 2) if n == 1 or CASES[case][0] not in ONE_VIEW_ALONE]
+ROOMY, WRAPPING, SMALL = 100, 19, 5
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize(
-    ("case", "views"), [(case, n) for case in CASES for n in (1, 2) if n == 1 or CASES[case][0] not in ONE_VIEW_ALONE]
+@always(
+    "entry",
+    [(*pair, size) for pair in PAIRS for size in (WRAPPING, SMALL)],
+    [(*pair, ROOMY) for pair in PAIRS],
+    lambda entry: "-".join(map(str, entry)),
 )
-def test_value_and_gradient_equal_the_slow_memory(case: str, views: int, size: int) -> None:
+def test_value_and_gradient_equal_the_slow_memory(entry: tuple[str, int, int]) -> None:
+    case, views, size = entry
     name, parameters, slowly = CASES[case]
     loss, plain = memory(name, size, **parameters), SlowMemory(size)
     for step in range(4):
@@ -94,10 +99,10 @@ def test_value_and_gradient_equal_the_slow_memory(case: str, views: int, size: i
         if want.requires_grad:
             want.backward()
             torch.testing.assert_close(emb.grad, again.grad, rtol=1e-5, atol=1e-6)
-    assert int(loss.memory.pushed) == 4 * BATCH * views > size or size == 100
+    assert int(loss.memory.pushed) == 4 * BATCH * views > size or size == ROOMY
 
 
-@pytest.mark.parametrize("size", [100, 19, 5])
+@pytest.mark.parametrize("size", [ROOMY, WRAPPING, SMALL])
 def test_blackbox_ap_ranks_what_is_not_the_query(size: int) -> None:
     loss, plain = memory("blackbox_ap", size, margin=0.05), SlowMemory(size)
     for step in range(4):

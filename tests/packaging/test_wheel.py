@@ -21,7 +21,7 @@ from tests.tiny import tiny_config, write_images
 from trainers.runs import RunFolder
 
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]
 
 
 @pytest.fixture(scope="module")

@@ -46,7 +46,13 @@ def played(path: Path, size: tuple[int, int]) -> list[np.ndarray]:
     return pictures
 
 
-@pytest.mark.parametrize(("ending", "size"), [("mp4", "square"), ("webm", "square"), ("gif", "720p")])
+@pytest.mark.parametrize(
+    ("ending", "size"),
+    [
+        pytest.param("mp4", "square"),
+        *(pytest.param(*more, marks=pytest.mark.long) for more in [("webm", "square"), ("gif", "720p")]),
+    ],
+)
 def test_a_film_is_as_long_and_as_large_as_was_asked_for(
     run: RunFolder, tmp_path: Path, ending: str, size: str
 ) -> None:

@@ -19,7 +19,6 @@ import numpy as np
 import onnxruntime
 import pytest
 import torch
-from _pytest.mark import ParameterSet
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from PIL import Image
@@ -27,6 +26,7 @@ from safetensors.torch import load, load_file, save_file
 
 from explorer.exports.encoders import write_models
 from explorer.server.library import Library
+from tests.equivalence import always
 from tests.finetuning.world import mend_config, write_coco
 from tests.image_text.test_open_clip_models import tiny, write
 from tests.tiny import opened, tiny_config, tiny_contrastive, to_end, write_images
@@ -197,15 +197,15 @@ def brought_by(*distributions: str) -> list[str]:
     return sorted(name for name, from_ in names if needed & {canonicalize_name(one) for one in from_})
 
 
-def cases(*quick: str, among: Iterable[str] = CASES) -> list[ParameterSet]:
-    return [pytest.param(name, marks=() if name in quick else pytest.mark.long) for name in among]
+def of_cases(*quick: str, among: Iterable[str] = CASES) -> Callable[[Callable[..., None]], Any]:
+    return always("name", quick, [name for name in among if name not in quick])
 
 
 def embedded(run: RunFolder, images: torch.Tensor) -> np.ndarray:
     return encoders_of(run.id, run.path.parent).read(1).embed(images).numpy()
 
 
-@pytest.mark.parametrize("name", cases(*QUICK))
+@of_cases(*QUICK)
 def test_the_card_loads_what_embeds_as_the_run(exports: Callable[[str], Exported], name: str) -> None:
     made = exports(name)
     expected = embedded(made.run, made.images)
@@ -213,7 +213,7 @@ def test_the_card_loads_what_embeds_as_the_run(exports: Callable[[str], Exported
     assert np.abs(made.names["model"].embed(made.images) - expected).max() < 1e-5
 
 
-@pytest.mark.parametrize("name", cases(*QUICK))
+@of_cases(*QUICK)
 def test_the_card_reads_files_as_the_run(
     exports: Callable[[str], Exported], files: list[Path], name: str, tmp_path: Path
 ) -> None:
@@ -255,7 +255,7 @@ def test_timm_loads_the_encoder_alone_in_five_lines(exports: Callable[[str], Exp
     assert len(lines_of(exports("conv4").card)) == 1
 
 
-@pytest.mark.parametrize("name", cases(*QUICK, among=(*ENCODER, "contrastive")))
+@of_cases(*QUICK[:4], among=(*ENCODER, "contrastive"))
 def test_the_exported_model_gives_the_runs_r_at_1(exports: Callable[[str], Exported], name: str) -> None:
     made = exports(name)
     run = made.run
@@ -268,17 +268,18 @@ def test_the_exported_model_gives_the_runs_r_at_1(exports: Callable[[str], Expor
     assert f"{scored:.4f}" in made.card
 
 
-@pytest.mark.parametrize("name", cases("conv4"))
+@of_cases("conv4")
 def test_onnx_embeds_and_reads_as_the_run(
     exports: Callable[[str], Exported], files: list[Path], name: str, tmp_path: Path
 ) -> None:
-    made = exports(name)
+    made, place = exports(name), tmp_path / name
+    place.mkdir()
     run, images, model = made.run, made.images, made.names["model"]
     words = ["export", run.id, "--arm", "1", "--onnx", "--runs", str(run.path.parent), "--out"]
-    assert main([*words, str(tmp_path / "model.onnx")]) == 0
-    (code,) = lines_of((tmp_path / "model.onnx.md").read_text())
+    assert main([*words, str(place / "model.onnx")]) == 0
+    (code,) = lines_of((place / "model.onnx.md").read_text())
     names: dict[str, Any] = {}
-    exec(code.replace("model.onnx", str(tmp_path / "model.onnx")), names)
+    exec(code.replace("model.onnx", str(place / "model.onnx")), names)
     apart = np.abs(names["embed"](images.numpy().astype(np.float32) / 255) - embedded(run, images)).max(1)
     # features are rounded to half precision in training: another order of sums may round one the other way
     assert np.quantile(apart, 0.5) < 1e-5
@@ -287,7 +288,7 @@ def test_onnx_embeds_and_reads_as_the_run(
         read = names["read"](file)
         assert read.dtype == np.float32
         assert np.array_equal(np.rint(read[0] * 255), model.read(file).numpy()), file.name
-    about = onnxruntime.InferenceSession(tmp_path / "model.onnx").get_modelmeta().custom_metadata_map
+    about = onnxruntime.InferenceSession(place / "model.onnx").get_modelmeta().custom_metadata_map
     assert about["run"] == run.id and about["arm"] == "1"
 
 

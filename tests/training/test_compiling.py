@@ -111,7 +111,7 @@ def test_activations_are_computed_again_in_compiled_encoders(encoder: Choice) ->
 
 
 @pytest.mark.usefixtures("without_code")
-@pytest.mark.parametrize("chunk", [None, 6])
+@pytest.mark.parametrize("chunk", [pytest.param(None, marks=pytest.mark.long), 6])
 def test_batches_of_all_sizes_are_compiled_once_and_evaluation_never(chunk: int | None) -> None:
     """For 16 images and more and for fewer, as torch convolves them; of chunks without a gradient and with it."""
     net = built(CONV4, compiled=True, chunk=chunk)
@@ -129,7 +129,7 @@ def test_batches_of_all_sizes_are_compiled_once_and_evaluation_never(chunk: int 
 
 
 @pytest.mark.usefixtures("without_code")
-@pytest.mark.parametrize("kind", ["metric learning", "momentum encoder"])
+@pytest.mark.parametrize("kind", ["metric learning", pytest.param("momentum encoder", marks=pytest.mark.long)])
 def test_compiled_runs_train_the_same_within_rounding(tmp_path: Path, images: Path, kind: str) -> None:
     made: dict[str, RunConfig] = {
         "metric learning": tiny_config(images, "supcon", "proxy_anchor"),
@@ -154,6 +154,7 @@ def test_image_text_models_are_refused(tmp_path: Path, scenes: Path) -> None:
         opened(tmp_path, mend_config(scenes, compiled=True))
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("without_code")
 def test_a_compiled_run_resumes_compiled_or_not(tmp_path: Path, images: Path) -> None:
     """The setting in its configuration may be changed."""
@@ -239,7 +240,7 @@ def gradient(encoder: Choice, *, fewer: bool, chunk: int | None = None) -> tuple
     return grads, list(net.buffers()), kept
 
 
-@pytest.mark.parametrize("chunk", [None, 3])
+@pytest.mark.parametrize("chunk", [None, pytest.param(3, marks=pytest.mark.long)])
 @pytest.mark.parametrize("encoder", [RESNET, VIT], ids=["batch statistics", "layer normalisation"])
 def test_checkpointing_has_the_same_gradient_to_the_bit(encoder: Choice, chunk: int | None) -> None:
     """Running statistics are those of one forward pass, too."""
@@ -270,7 +271,7 @@ def test_runs_of_every_kind_train_the_same_weights_with_checkpointing(
         assert [name for name in want if not torch.equal(want[name], got[name])] == []
 
 
-@pytest.mark.parametrize("channels_last", ["on", "off"])
+@pytest.mark.parametrize("channels_last", ["on", pytest.param("off", marks=pytest.mark.long)])
 def test_layouts_differ_by_rounding_and_are_those_asked_for(
     tmp_path: Path, images: Path, scenes: Path, channels_last: str
 ) -> None:

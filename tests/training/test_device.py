@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from tests.contracts.test_encoders import OFFLINE
+from tests.equivalence import loop_shape, of_each
 from tests.fake_device import DEVICE, fake_device
 from trainers.data.base import ImageSet
 from trainers.devices.host import send
@@ -68,7 +69,7 @@ def step(
         return arm, arm.step(batches.batch(3), 0.5)
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@of_each(LOSSES, loop_shape)
 def test_a_step_waits_for_nothing(name: str) -> None:
     with fake_device():
         _, found = step(name)
