@@ -49,7 +49,7 @@ def played(path: Path, size: tuple[int, int]) -> list[np.ndarray]:
 @pytest.mark.parametrize(
     ("ending", "size"),
     [
-        pytest.param("mp4", "square"),
+        ("mp4", "square"),
         *(pytest.param(*more, marks=pytest.mark.long) for more in [("webm", "square"), ("gif", "720p")]),
     ],
 )
