@@ -332,6 +332,30 @@ def parse_choice(text: str, family: Mapping[str, Any] = MappingProxyType({})) ->
     return name, {key: _read(value, known.get(key)) for key, value in values.items()}
 
 
+def parse_item(spec: Spec, written: Any) -> Any:
+    """Read one value of a parameter: a choice, values by name (``-`` stands for none), or what it is, unchanged."""
+    base = spec.item or spec.type
+    if base is Choice:
+        name, parameters = parse_choice(written, spec.rule.entries())
+        return Choice(name=name, parameters=parameters)
+    return written if base in (bool, int, float, str) else parse_choice(f":{'' if written == '-' else written}")[1]
+
+
+def parse_text(spec: Spec, text: str) -> Any:
+    """Read the value of a parameter written as on the command line; items of a tuple have spaces between them.
+
+    Raises:
+        ParameterError: it cannot be read.
+    """
+    if not text.strip():
+        raise ParameterError(f"{spec.label} needs a value; got nothing.")
+    if spec.nested:
+        first = specs(spec.type)[0]
+        return dataclasses.replace(spec.default, **{first.name: text.strip()})
+    parts = [parse_item(spec, part) for part in text.split()]
+    return tuple(parts) if spec.type is tuple else parts[0]
+
+
 def describe(spec: Spec) -> str:
     """Describe the accepted values in words, e.g. ``a number from 0.01 to 1``."""
     rule = spec.rule

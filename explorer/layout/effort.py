@@ -9,8 +9,9 @@ from scipy.spatial import cKDTree
 
 from explorer.layout.align import procrustes
 from explorer.layout.neighbours import MANY, Neighbours, overlap
-from explorer.layout.quality import NEAREST, moves
+from explorer.layout.quality import moves
 from explorer.layout.umap_step import step
+from trainers.metrics.catalogue.maps import NEAREST
 
 STILL = 95
 """Percentile of the moves of a frozen embedding below which a move is drawn as stillness."""

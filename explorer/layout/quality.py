@@ -7,8 +7,7 @@ from scipy.spatial import cKDTree
 from scipy.stats import rankdata
 
 from explorer.layout.neighbours import overlap
-
-NEAREST = 15
+from trainers.metrics.catalogue.maps import NEAREST
 
 
 def kept_neighbours(xy: np.ndarray, ids: np.ndarray, points: np.ndarray | None = None, k: int = NEAREST) -> float:

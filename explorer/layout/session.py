@@ -16,7 +16,7 @@ from explorer.layout.warm import Warmth
 from trainers.errors import RunError
 from trainers.runs import RunFolder
 from trainers.runs.database import can_write
-from trainers.runs.records import ACTIVE, PHASES, REFINED, Frame, Snapshot, snapshot_of
+from trainers.runs.records import ACTIVE, PHASES, Frame, Snapshot, snapshot_of
 
 _log = logging.getLogger(__name__)
 
@@ -149,7 +149,7 @@ class Session:
         """Continue from the newest stored frame if that is not the one made last."""
         newest = self.folder.newest_frame()
         if newest is not None and self.folder.announced(newest) is None:
-            self.folder.db.write(f"DELETE FROM frames WHERE k % {REFINED} NOT IN (SELECT k FROM snapshots)")
+            self.folder.drop_rewound_frames()
             newest = self.folder.newest_frame()
         # the probe arrives after the run has begun; until then there are no labels to measure with
         if newest == self._last and (self._labelled or self._labels() is None):
@@ -218,7 +218,7 @@ class Session:
             self._sweep(frame.k)
             raise
         if self.folder.announced(snapshot_of(frame.k)) != entry:
-            self.folder.db.write("DELETE FROM frames WHERE k = ?", [(frame.k,)])
+            self.folder.drop_frame(frame.k)
             return False
         return True
 

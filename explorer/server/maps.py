@@ -19,8 +19,6 @@ FIGURES = (maps.TRUSTWORTHINESS, maps.CONTINUITY, maps.AGREEMENT)
 """Numbers under the title of a map, beside the neighbours it keeps and how far it moved."""
 TELLING = 0.8
 """Label trustworthiness or continuity below which a sentence says so: docs/page.md has the measurements."""
-NEAREST = 15
-"""Neighbours of an image that a map keeps or loses, as :mod:`explorer.layout.quality`, which is above, counts them."""
 REFINED_PREFIX = "refined_"
 Json = dict[str, Any]
 
@@ -142,7 +140,7 @@ def _key(k: int, key: str) -> str:
 
 def _chance(images: int) -> float:
     """Return the share of neighbours that a map of so many images keeps by chance; 1: any map keeps all."""
-    return min(1.0, NEAREST / (images - 1)) if images > 1 else 1.0
+    return min(1.0, maps.NEAREST / (images - 1)) if images > 1 else 1.0
 
 
 def _arm(row: FrameRow, measures: Mapping[str, float], levels: tuple[str, ...]) -> Json:

@@ -14,11 +14,10 @@ from pathlib import Path
 import pytest
 
 from tests.waiting import wait
-from trainers.cli.flags import given_text
 from trainers.errors import ParameterError
 from trainers.kinds import KINDS, check
 from trainers.metrics.names import describe_any
-from trainers.parameters import flat, specs
+from trainers.parameters import flat, parse_text, specs
 from trainers.runs.identity import read_config
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,13 +66,13 @@ def test_no_shared_file_names_a_kind(name: str) -> None:
 
 def test_a_setting_written_as_text_is_read_or_refused() -> None:
     written = {spec.name: spec for spec in specs(KINDS["metric_learning"].config)}
-    loss, other = given_text(written["losses"], " supcon:temperature=0.2  smooth_ap ")
+    loss, other = parse_text(written["losses"], " supcon:temperature=0.2  smooth_ap ")
     assert (loss.name, dict(loss.parameters), other.name) == ("supcon", {"temperature": 0.2}, "smooth_ap")
-    assert given_text(written["data"], " my images ").source == "my images"
-    assert given_text(written["sampler"], "m_per_class") == "m_per_class"
+    assert parse_text(written["data"], " my images ").source == "my images"
+    assert parse_text(written["sampler"], "m_per_class") == "m_per_class"
     for name in ("losses", "encoder", "sampler", "data"):
         with pytest.raises(ParameterError, match="needs a value; got nothing"):
-            given_text(written[name], "  ")
+            parse_text(written[name], "  ")
 
 
 def command(*words: str, **options: object) -> subprocess.CompletedProcess[str]:

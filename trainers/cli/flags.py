@@ -17,7 +17,7 @@ from trainers.config import BUDGET
 from trainers.errors import ParameterError, UserError
 from trainers.kinds import KINDS
 from trainers.kinds.base import Section
-from trainers.parameters import Choice, Spec, describe, flat, parse_choice, specs
+from trainers.parameters import Choice, Spec, describe, flat, parse_item, specs
 
 SPELLING = "NAME[:PARAMETER=VALUE,...]"
 DEFAULT = "default: "
@@ -82,7 +82,7 @@ def given(arguments: argparse.Namespace, parameters: type) -> dict[str, Any]:
             if spec.rule.spelled is not None:
                 values[spec.name] = spec.rule.spelled(" ".join(written))
                 continue
-            items = [_read(spec, item) for text in _listed(written) for item in _of_file(spec, text)]
+            items = [parse_item(spec, item) for text in _listed(written) for item in _of_file(spec, text)]
             values[spec.name] = tuple(items) if spec.type is tuple else items[0]
     return values
 
@@ -183,16 +183,6 @@ def _listed(written: Any) -> list[Any]:
     return written if isinstance(written, list) else [written]
 
 
-def _read(spec: Spec, written: Any) -> Any:
-    """Parse one value that the argument parser left as text; done here for a complete error message."""
-    base = spec.item or spec.type
-    if base is Choice:
-        name, parameters = parse_choice(written, spec.rule.entries())
-        return Choice(name=name, parameters=parameters)
-    # alpha=5,preset=sop are values by name; - stands for none
-    return written if base in _PLAIN else parse_choice(f":{'' if written == '-' else written}")[1]
-
-
 def _add_flag(parser: argparse._ActionsContainer, spec: Spec) -> None:
     base = spec.item or spec.type
     read = str if spec.rule.spelled is not None else _PLAIN.get(base, str)
@@ -216,21 +206,6 @@ def _add_flag(parser: argparse._ActionsContainer, spec: Spec) -> None:
         options["metavar"] = spec.name.upper()
     text = f"{spec.rule.help.replace('%', '%%')} [%(accepts)s]"
     vars(parser.add_argument(f"--{_flag(spec)}", dest=_dest(spec), help=text, **options))["accepts"] = _Accepts(spec)
-
-
-def given_text(spec: Spec, text: str) -> Any:
-    """Read the value of a parameter written as on the command line; items of a tuple have spaces between them.
-
-    Raises:
-        ParameterError: it cannot be read.
-    """
-    if not text.strip():
-        raise ParameterError(f"{spec.label} needs a value; got nothing.")
-    if spec.nested:
-        first = specs(spec.type)[0]
-        return dataclasses.replace(spec.default, **{first.name: text.strip()})
-    parts = [_read(spec, part) for part in text.split()]
-    return tuple(parts) if spec.type is tuple else parts[0]
 
 
 def shown(default: Any) -> str:

@@ -248,6 +248,14 @@ class RunFolder(RunReader):
         rows = [(frame.k, i, frame.limit, a.quality, a.drift, a.method) for i, a in enumerate(frame.arms)]
         self.db.write("INSERT OR REPLACE INTO frames VALUES (?, ?, ?, ?, ?, ?)", rows)
 
+    def drop_frame(self, k: int) -> None:
+        """Remove a layout from the database."""
+        self.db.write("DELETE FROM frames WHERE k = ?", [(k,)])
+
+    def drop_rewound_frames(self) -> None:
+        """Remove the layouts from the database whose snapshots are no longer there."""
+        self.db.write(f"DELETE FROM frames WHERE k % {REFINED} NOT IN (SELECT k FROM snapshots)")
+
     # ------------------------------------------------------------ checkpoint
 
     def write_checkpoint(self, tensors: Mapping[str, Tensor], about: Mapping[str, object]) -> None:

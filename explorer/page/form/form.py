@@ -10,13 +10,12 @@ from typing import Any
 
 from explorer.page.form.fields import Json, as_json, entries, field, is_written
 from explorer.page.form.kind_page import KindPage
-from trainers.cli.flags import given_text
 from trainers.config import BUDGET, MAX_ARMS, RunConfig
 from trainers.devices.device import most_processes
 from trainers.errors import ParameterError
 from trainers.kinds import check
 from trainers.kinds.base import Kind, Preset, Section
-from trainers.parameters import Choice, Spec, describe, flat, imported
+from trainers.parameters import Choice, Spec, describe, flat, imported, parse_text
 from trainers.parameters import check as checked
 from trainers.recipes.catalogue import RECIPES
 from trainers.values import check_types, readable, values_of
@@ -114,7 +113,7 @@ class Form:
     def _read(self, spec: Spec, value: Any) -> Any:
         """Check one value and return it as JSON holds it; text is without blanks around it, and none where empty."""
         if is_written(spec):
-            return given_text(spec, str(value))
+            return parse_text(spec, str(value))
         if isinstance(value, str):
             value = value.strip() or None
             if value is None and not spec.optional:

@@ -13,6 +13,7 @@ NOISE_FLOOR = "map_noise_floor"
 EPOCHS = "map_epochs"
 RECALL = "map_neighbour_recall"
 KEPT = "map_kept_neighbours"
+NEAREST = 15  # neighbours of an image that a map keeps or loses
 MOVE = "map_move"
 CURVES = (TRUSTWORTHINESS, CONTINUITY, AGREEMENT, KEPT, MOVE)
 """Numbers of every kind of run that have a curve over the frames."""
