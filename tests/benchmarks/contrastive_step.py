@@ -23,8 +23,9 @@ from torch.nn import functional
 from tests.benchmarks._arm import random_encoder
 from tests.benchmarks._harness import Work, in_turn
 from tests.programs import arguments, markdown
+from trainers.encoders.norms import replace_norms
 from trainers.kinds.contrastive.methods import METHODS, Method, Parts, Views
-from trainers.kinds.contrastive.networks import Projected, normalised, projector
+from trainers.kinds.contrastive.networks import Projected, projector
 
 MEGABYTE = 2**20
 
@@ -33,7 +34,7 @@ def network(written: str, side: int, dim: int) -> Projected:
     """An encoder as a run trains it, with its projection head."""
     encoder = random_encoder(written, side, 2)
     width = encoder.without_head()
-    net = Projected(normalised(encoder, "split"), projector(width, dim, mlp=True))
+    net = Projected(replace_norms(encoder, "split"), projector(width, dim, mlp=True))
     return net.to(memory_format=torch.channels_last)
 
 

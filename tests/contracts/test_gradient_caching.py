@@ -14,12 +14,13 @@ from torch import Tensor, nn
 from tests.contracts.test_losses import TREE, build
 from tests.equivalence import loop_shape, of_each
 from trainers.encoders import ENCODERS, Encoder
+from trainers.encoders.norms import replace_norms
 from trainers.image_text.models import MODELS
 from trainers.kinds.contrastive.arm import MethodArm
 from trainers.kinds.contrastive.batches import ViewBatch
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.contrastive.methods import METHODS, Parts
-from trainers.kinds.contrastive.networks import Projected, normalised, projector
+from trainers.kinds.contrastive.networks import Projected, projector
 from trainers.losses import LOSSES
 from trainers.losses._memory import give_memory
 from trainers.training import memory
@@ -36,7 +37,7 @@ def encoder(norm: str, splits: int = 2, dropout: float = 0.0) -> Encoder:
     made = ENCODERS["conv4"].build(channels=3, side=SIDE, dim=DIM, parameters={"width": 8})
     if dropout:
         made.head = nn.Sequential(nn.Dropout(dropout), made.head)
-    return normalised(made, norm, splits).double()
+    return replace_norms(made, norm, splits).double()
 
 
 def pixels(count: int = IMAGES, seed: int = 0) -> Tensor:

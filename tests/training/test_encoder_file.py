@@ -23,10 +23,10 @@ from tests.training.reopened import reopened
 from trainers.cli.main import main
 from trainers.config import RunConfig
 from trainers.encoders import ENCODERS, Encoder
+from trainers.encoders.norms import replace_norms
 from trainers.errors import ParameterError, UserError
 from trainers.kinds import check, kind_of
 from trainers.kinds.contrastive.config import ContrastiveConfig
-from trainers.kinds.contrastive.networks import normalised
 from trainers.kinds.finetuning.config import FinetuningConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.parameters import Choice
@@ -154,7 +154,7 @@ def test_group_normalisation_is_exported_where_it_can_be_loaded(
 ) -> None:
     own = trained(tmp_path, contrastive(images, OWN["conv4"], norm="group"))
     about = exported(own, 0, tmp_path / "own.safetensors")
-    net = normalised(built(about), about["norm"])
+    net = replace_norms(built(about), about["norm"])
     net.load_state_dict(load_file(tmp_path / "own.safetensors"))
     assert torch.equal(plain(net)(PIXELS), plain(encoder_of(own, 0))(PIXELS))
     without = begun(tmp_path, contrastive(images, TIMM["test_vit"], norm="layer"))  # it has no batch normalisation

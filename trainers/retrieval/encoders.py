@@ -18,6 +18,7 @@ from trainers.data.cache import update
 from trainers.data.pixel_range import PIXELS, PixelRange
 from trainers.devices.device import choose
 from trainers.encoders import ENCODERS, Encoder
+from trainers.encoders.norms import NORMS, replace_norms
 from trainers.errors import UserError
 from trainers.image_text.models import MODELS
 from trainers.kinds import arm_titles, kind_of
@@ -181,9 +182,6 @@ def _made_for(about: Mapping[str, str]) -> tuple[nn.Module, str]:
     Raises:
         UserError: there is no such model, or no such normalisation.
     """
-    from trainers.kinds.contrastive.config import NORMS
-    from trainers.kinds.contrastive.networks import normalised
-
     if "model" in about:
         model = Choice(**json.loads(about["model"]))
         return entry(MODELS, model.name, "model").build(model.parameters), ""
@@ -194,7 +192,7 @@ def _made_for(about: Mapping[str, str]) -> tuple[nn.Module, str]:
     norm = about.get("norm", "batch")
     if norm not in NORMS:
         raise UserError(f"Its normalisation is one of {', '.join(NORMS)}; the file says {norm!r:.40}.")
-    return normalised(encoder, norm), "" if dim else entry(ENCODERS, choice.name, "encoder").make.wraps
+    return replace_norms(encoder, norm), "" if dim else entry(ENCODERS, choice.name, "encoder").make.wraps
 
 
 def _of_model(written: str, name: str, parameters: Mapping[str, Any]) -> ImageEncoder:

@@ -11,9 +11,8 @@ from timm.layers import BatchNormAct2d
 from torch import nn
 
 from trainers.encoders import ENCODERS
-from trainers.kinds.contrastive.config import NORMS
+from trainers.encoders.norms import NORMS, SplitBatchNorm, replace_norms
 from trainers.kinds.contrastive.moco import shuffled
-from trainers.kinds.contrastive.networks import SplitBatchNorm, normalised
 
 ROOT = Path(__file__).parents[3]
 
@@ -47,7 +46,7 @@ def test_each_group_is_normalised_by_itself(count: int, shape: tuple[int, ...]) 
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("name", ["conv4", "small_conv"])
 def test_encoders_with_every_norm(norm: str, name: str) -> None:
-    encoder = normalised(ENCODERS[name].build(channels=3, side=32, dim=8, parameters={}), norm, 2)
+    encoder = replace_norms(ENCODERS[name].build(channels=3, side=32, dim=8, parameters={}), norm, 2)
     plain = [layer for layer in encoder.modules() if type(layer) in (nn.BatchNorm1d, nn.BatchNorm2d)]
     assert bool(plain) == (norm == "batch")
     images = torch.rand(6, 3, 32, 32)
@@ -62,11 +61,11 @@ def test_layers_inside_a_batch_norm_stay() -> None:
     torch.manual_seed(0)
     plain = BatchNormAct2d(6).train()
     for norm in NORMS:
-        layer = normalised(copy.deepcopy(plain), norm, 2)
+        layer = replace_norms(copy.deepcopy(plain), norm, 2)
         found = layer(torch.randn(8, 6, 3, 3))
         assert (found >= 0).all() and (found == 0).any(), norm
     images = torch.randn(8, 6, 3, 3)
-    split = normalised(nn.Sequential(copy.deepcopy(plain)), "split", 2)
+    split = replace_norms(nn.Sequential(copy.deepcopy(plain)), "split", 2)
     assert split[0].state_dict().keys() == plain.state_dict().keys()
     expected = torch.empty_like(images)
     for part in range(2):
@@ -75,7 +74,7 @@ def test_layers_inside_a_batch_norm_stay() -> None:
 
 
 def test_group_normalisation_leaves_something_of_vectors() -> None:
-    rows = normalised(nn.BatchNorm1d(32), "group")(torch.randn(4, 32))
+    rows = replace_norms(nn.BatchNorm1d(32), "group")(torch.randn(4, 32))
     assert rows.std(1).min() > 0.9
 
 

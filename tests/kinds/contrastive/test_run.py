@@ -14,11 +14,11 @@ from tests.tiny import tiny_contrastive
 from tests.training.batches import next_batch
 from tests.training.reopened import reopened
 from trainers.cli.main import main
+from trainers.encoders.norms import SplitBatchNorm
 from trainers.errors import RunError, UserError
 from trainers.kinds import KINDS, diagnoses, kind_of
 from trainers.kinds.contrastive.diagnosis import short_of_an_epoch
 from trainers.kinds.contrastive.loop import ContrastiveLoop
-from trainers.kinds.contrastive.networks import SplitBatchNorm
 from trainers.metrics.catalogue import counts
 from trainers.parameters import Choice
 from trainers.runs import RunFolder

@@ -8,9 +8,9 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from trainers.config import MAX_ARMS, DataChoice, EncoderConfig, RunConfig
+from trainers.encoders.norms import NORMS
 from trainers.parameters import Choice, default_of, parameter
 
-NORMS = ("batch", "split", "group", "layer")
 COMPARISON, HEAD = "contrastive training", "linear classifier on the frozen encoder"
 STAGES = MappingProxyType({COMPARISON: "contrastive", HEAD: "classifier"})
 """Titles of its stages, with the word before the number of their steps."""

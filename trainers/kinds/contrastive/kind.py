@@ -96,12 +96,12 @@ class Contrastive(Labelled[ContrastiveConfig]):
 
     def embedder(self, config: ContrastiveConfig, *, channels: int, side: int) -> nn.Module:
         """Build the encoder before the projection head, which is dropped."""
-        from trainers.kinds.contrastive.networks import normalised
+        from trainers.encoders.norms import replace_norms
         from trainers.training.footprint import unloaded
 
         encoder = unloaded(config.encoder, channels=channels, side=side, dim=config.dim)
         encoder.without_head()
-        return normalised(encoder, config.encoder_norm or "batch")
+        return replace_norms(encoder, config.encoder_norm or "batch")
 
     def check(self, config: ContrastiveConfig) -> None:
         """Check that the encoder sees views, the methods' own batches, and that the images may be opened here."""

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from trainers.data.base import LoadedData
 from trainers.data.roles import Roles, choose_probe
 from trainers.encoders import Encoder
+from trainers.encoders.norms import replace_norms
 from trainers.errors import UserError
 from trainers.kinds import kind_of
 from trainers.kinds.contrastive.arm import CLASSIFIER, MethodArm
@@ -23,7 +24,7 @@ from trainers.kinds.contrastive.diagnosis import advice
 from trainers.kinds.contrastive.evaluation import ContrastiveEvaluator, EvaluationImages, FinalNumbers
 from trainers.kinds.contrastive.footprint import footprint
 from trainers.kinds.contrastive.methods import METHODS, Method, MethodDescriptor, Parts
-from trainers.kinds.contrastive.networks import Projected, normalised, projector
+from trainers.kinds.contrastive.networks import Projected, projector
 from trainers.metrics.catalogue import counts
 from trainers.metrics.names import check_size
 from trainers.progress import Progress
@@ -189,7 +190,7 @@ class ContrastiveLoop(LabelledLoop):
         batch = settings.images(min(images, self.config.batch))
         # a chunk is a group of groups: so many of each make those of the batch where the chunks divide them
         splits = max(1, self.config.splits // chunks(batch, self.config.chunk))
-        normed = normalised(encoder, norm, splits)
+        normed = replace_norms(encoder, norm, splits)
         torch.manual_seed(self.config.seed + 1)  # equal projection heads and queues where arms have them
         net = Projected(normed, projector(width, self.config.dim, mlp=descriptor.mlp))
         parts = Parts(net=net, dim=self.config.dim, images=images, classes=self._classes)

@@ -167,7 +167,7 @@ Encode = Callable[[Tensor], Tensor]
 def shuffled(encode: Encode, images: Tensor) -> Tensor:
     """Call ``encode(images)`` with the images in another order, and return the result in theirs.
 
-    Batch statistics over groups of images (:class:`trainers.kinds.contrastive.networks.SplitBatchNorm`) then come from
+    Batch statistics over groups of images (:class:`trainers.encoders.norms.SplitBatchNorm`) then come from
     other groups than the queries', so that a query cannot recognise its key by them. Across processes, all of which
     must call this with equally many images, groups are mixed over all of them.
 
