@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trainers.brought.files import NAMES, PICTURES, READERS, read
+from trainers.brought.files import NAMES, PICTURES, READERS, Table, read
 from trainers.brought.imported import import_zip, is_download
 from trainers.brought.opening import open_files
 from trainers.errors import UserError
@@ -32,19 +32,23 @@ def taken_in(dropped: Path, runs: Path) -> str | None:
     files = sorted(dropped.iterdir())
     if not files or any(file.is_dir() or file.suffix.lower() not in ENDINGS for file in files):
         return None
-    if any(file.suffix.lower() in _TABLES and not _has_embeddings(file) for file in files):
-        return None
-    return open_files(runs, files).id
+    known = {}
+    for file in files:
+        if file.suffix.lower() in _TABLES:
+            if (table := _embeddings(file)) is None:
+                return None
+            known[file] = table
+    return open_files(runs, files, known=known).id
 
 
-def _has_embeddings(file: Path) -> bool:
+def _embeddings(file: Path) -> Table | None:
+    """Return the embeddings in a table; None: it holds none."""
     if file.suffix.lower() == ".parquet" and not _has_lists(file):
-        return False  # before its images are read
+        return None  # before its images are read
     try:
-        read(file)
+        return read(file)
     except UserError:
-        return False
-    return True
+        return None
 
 
 def _has_lists(file: Path) -> bool:

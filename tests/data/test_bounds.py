@@ -227,9 +227,9 @@ def test_links_in_zips_are_left_out(tmp_path):
 
 
 def test_a_zip_is_opened_once(tmp_path):
-    place, found = files.scan(packed(tmp_path / "own.zip", CLASSES))
+    place = files.Archive(packed(tmp_path / "own.zip", CLASSES))
     (tmp_path / "own.zip").unlink()
-    assert {"/".join(file.parts): place.read(file) for file in found} == CLASSES
+    assert {"/".join(file.parts): place.read(file) for file in place.files()} == CLASSES
 
 
 def test_a_member_that_unpacks_to_more_than_it_states_is_not_unpacked_whole(tmp_path, monkeypatch):
@@ -254,7 +254,8 @@ def test_a_member_that_unpacks_to_more_than_it_states_is_not_unpacked_whole(tmp_
             return getattr(self._inner, name)
 
     monkeypatch.setattr(zipfile.zlib, "decompressobj", Watched)
-    place, found = files.scan(tmp_path / "own.zip")
+    place = files.Archive(tmp_path / "own.zip")
+    found = list(place.files())
     assert [file.size for file in found] == [1000] and place.read(found[0]) is None
     assert asked and max(asked) <= 4096
 

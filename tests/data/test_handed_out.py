@@ -16,7 +16,7 @@ from tests.data.world import Files, encode, picture, written
 from trainers.config import DataChoice
 from trainers.data import DataReport, inspect_data, load_data
 from trainers.data.base import CAMERA, ROLE
-from trainers.data.labelled.files import content_key_of, scan
+from trainers.data.labelled.files import Folder, content_key_of
 from trainers.data.labelled.layouts import LAYOUTS
 from trainers.errors import DataError
 
@@ -319,9 +319,9 @@ def test_lists_are_smaller_where_strangers_choose(tmp_path: Path, monkeypatch: p
 
 def test_a_changed_list_is_read_anew(tmp_path: Path) -> None:
     root = written(tmp_path / "set", products())
-    before = content_key_of(*scan(root))
+    before = content_key_of(Folder(path=root), [])
     (root / "Ebay_test.txt").write_bytes(lines("image_id class_id super_class_id path"))
-    assert content_key_of(*scan(root)) != before
+    assert content_key_of(Folder(path=root), []) != before
 
 
 # ------------------------------------------------------------- lists of no benchmark

@@ -25,6 +25,7 @@ def open_files(
     column: str = "",
     steps: bool = False,
     name: str = "",
+    known: Mapping[Path, Table] | None = None,
 ) -> RunFolder:
     """Write a finished run that shows the embeddings in files.
 
@@ -36,22 +37,24 @@ def open_files(
         column: what holds the embeddings; empty: found.
         steps: the files are steps of one model; otherwise a model each.
         name: of the run; empty: that of the first file.
+        known: what files hold that were read already.
 
     Raises:
         UserError: what was needed, and what was given.
     """
     if not files:
         raise DataError("At least one file of embeddings was needed; got none.")
-    tables = [read(path, column) for path in files]
+    known = known or {}
+    tables = [known[path] if path in known else read(path, column) for path in files]
     for path, table in zip(files, tables, strict=True):
         if len(table.embeddings) != len(tables[0].embeddings):
             rows = f"{len(tables[0].embeddings):,} rows, as in {files[0].name}"
             raise DataError(f"{rows}, were needed in every file; {path.name} has {len(table.embeddings):,}.")
     first = tables[0]
-    known = first.labels(labels) if labels else _found_labels(first)
+    levels = first.labels(labels) if labels else _found_labels(first)
     title = name or files[0].stem
     models = [title] if steps else [path.stem for path in files]
-    run = BroughtRun(root, title, models, known, _pictures(first, images), len(first.embeddings))
+    run = BroughtRun(root, title, models, levels, _pictures(first, images), len(first.embeddings))
     try:
         if steps:
             for step, table in enumerate(tables):

@@ -7,9 +7,10 @@ import re
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import IO, Literal, Protocol
 
@@ -22,6 +23,7 @@ from trainers.data.labelled.archive_names import ZipNames
 from trainers.data.names import composed
 from trainers.errors import DataError
 
+Kind = Literal["images", "tables"]
 _TABLES = (".parquet", ".arrow", ".tar")
 _TEXTS = (".csv", ".jsonl", ".json", ".zip")
 _MOST_NAMES = 50_000
@@ -48,18 +50,44 @@ class File:
 
 @dataclass(frozen=True, kw_only=True)
 class Folder:
-    """A folder of image files; ``every``: of files of any kind."""
+    """A folder of image files, which is walked once, as far as it is looked at.
+
+    Attributes:
+        path: where it lies.
+        encoding: of names in its zip files, as of :class:`Archive`.
+    """
 
     path: Path
-    every: bool = False
+    encoding: str | None = None
+
+    def kind(self, *, metadata: bool = False) -> Kind | None:
+        """Return whether this holds image files in folders or zip files, or tables for ``datasets``; None: neither.
+
+        Images with ``metadata.csv`` or the like beside them are images, or with ``metadata`` tables.
+
+        Looks at no more than 50,000 names, so that a whole disk given by mistake is answered too.
+        """
+        seen, images, others = 0, False, False
+        saying = ("metadata.", "state.") if metadata else ("state.",)
+        for folder, names in self._walk.folders():
+            for name in names:
+                suffix = Path(name).suffix.lower()
+                if suffix in _TABLES or (suffix in _TEXTS and name.startswith(saying)):
+                    return "tables"
+                others = others or suffix in _TEXTS or suffix == ".py"
+                images = images or suffix in SUFFIXES or (suffix == ".zip" and not metadata and _packs(folder / name))
+                seen += 1
+            if seen > _MOST_NAMES or (images and self.path not in (folder, folder.parent)):
+                break
+        return "images" if images else "tables" if others else None
 
     def files(self) -> Iterator[File]:
-        """Yield the files below it, without hidden ones."""
-        return self.listed(None if self.every else SUFFIXES)
+        """Yield the image files below it, without hidden ones."""
+        return self.listed(SUFFIXES)
 
     def listed(self, suffixes: tuple[str, ...] | None) -> Iterator[File]:
         """Yield the files whose names end so (small letters); None: all."""
-        for folder, names in self._walked[0]:
+        for folder, names in self._walk.folders():
             for path in (folder / name for name in names):
                 if (suffixes is None or path.suffix.lower() in suffixes) and path.is_file():
                     state = path.stat()
@@ -67,15 +95,19 @@ class Folder:
 
     def others(self) -> Counter[str]:
         """Count the files below it that are no images which can be read, by what ends their names."""
-        names = (Path(name) for _, names in self._walked[0] for name in names)
+        names = (Path(name) for _, names in self._walk.folders() for name in names)
         return Counter(name.suffix.lower() or name.name for name in names if name.suffix.lower() not in SUFFIXES)
 
     def notes(self) -> list[str]:
         """Say which links were not followed."""
-        links = self._walked[1]
-        lost = [path for folder, names in self._walked[0] for name in names if _leads_nowhere(path := folder / name)]
+        lost = [
+            path for folder, names in self._walk.folders() for name in names if _leads_nowhere(path := folder / name)
+        ]
         said = (
-            (links, "was not followed: it leads to a folder that is read already, or that may not be opened here"),
+            (
+                self._walk.skipped,
+                "was not followed: it leads to a folder that is read already, or that may not be opened here",
+            ),
             (lost, "leads nowhere"),
         )
         return [_links(paths, why, self.path) for paths, why in said if paths]
@@ -87,11 +119,13 @@ class Folder:
         except OSError:
             return None
 
+    def opened(self, file: File) -> Archive:
+        """Open a zip file in it; raises as :class:`Archive`."""
+        return Archive(self.path.joinpath(*file.parts), self.encoding)
+
     @cached_property
-    def _walked(self) -> tuple[list[tuple[Path, list[str]]], list[Path]]:
-        """The folders below it with the names of their files, and the links to folders that were not followed."""
-        skipped: list[Path] = []
-        return list(_walk(self.path, skipped)), skipped
+    def _walk(self) -> _Walk:
+        return _Walk(self.path)
 
 
 class Archive:
@@ -201,73 +235,54 @@ class FileSource(Protocol):
         """Read one; None if it is gone or damaged."""
 
 
-def kind(path: Path, *, metadata: bool = False) -> Literal["images", "tables"] | None:
-    """Return whether this holds image files in folders or zip files (or is one), or tables for ``datasets``; None:
-    neither.
-
-    Images with ``metadata.csv`` or the like beside them are images, or with ``metadata`` tables.
-
-    Looks at no more than 50,000 names, so that a whole disk given by mistake is answered too.
-    """
-    if path.is_file():
-        return "images" if zipfile.is_zipfile(path) else None
-    seen, images, others = 0, False, False
-    saying = ("metadata.", "state.") if metadata else ("state.",)
-    for folder, names in _walk(path):
-        for name in names:
-            suffix = Path(name).suffix.lower()
-            if suffix in _TABLES or (suffix in _TEXTS and name.startswith(saying)):
-                return "tables"
-            others = others or suffix in _TEXTS or suffix == ".py"
-            images = images or suffix in SUFFIXES or (suffix == ".zip" and not metadata and _packs(folder / name))
-            seen += 1
-        if seen > _MOST_NAMES or (images and path not in (folder, folder.parent)):
-            break
-    return "images" if images else "tables" if others else None
-
-
-def scan(path: Path, *, every: bool = False, encoding: str | None = None) -> tuple[FileSource, list[File]]:
-    """List all image files of a folder or zip file in path order.
-
-    Args:
-        every: all files of a folder.
-        encoding: as of :class:`Archive`.
-
-    Raises:
-        DataError: the zip file cannot be used.
-    """
-    source = Archive(path, encoding) if path.is_file() else Folder(path=path, every=every)
-    return source, sorted(source.files(), key=lambda file: file.parts)
+def in_order(files: Iterable[File]) -> list[File]:
+    """Return files in the order of their paths."""
+    return sorted(files, key=lambda file: file.parts)
 
 
 def content_key_of(source: FileSource, files: list[File]) -> str:
     """Return a key that changes when a file, or a table beside them, is added, removed, renamed or written."""
-    every = [*files, *sorted(source.listed((*label_tables.SUFFIXES, *label_tables.LISTS)), key=lambda file: file.parts)]
+    every = [*files, *in_order(source.listed((*label_tables.SUFFIXES, *label_tables.LISTS)))]
     return content_key([str(source.path.resolve()), *((file.parts, file.size, file.changed) for file in every)])
 
 
-def _walk(root: Path, skipped: list[Path] | None = None) -> Iterator[tuple[Path, list[str]]]:
-    """Yield the folders below one and the names of their files, in order, without hidden ones.
+class _Walk:
+    """The folders below one, read as far as they are asked for and each once.
 
     Links to folders are followed where every folder may be opened, unless they lead to one that is read already.
 
-    Args:
-        skipped: gets the links to folders that are not followed.
+    Attributes:
+        skipped: the links to folders that were not followed so far.
     """
-    read = [root.resolve()]
-    for folder, inner, names in os.walk(root, followlinks=not access.restricted()):
-        inner[:] = sorted(name for name in inner if not _hidden(name))
-        for path in [Path(folder, name) for name in inner]:
-            if not path.is_symlink():
-                continue
-            target = path.resolve()
-            if access.restricted() or any(_reached(target, home) for home in read):
-                inner.remove(path.name)
-                if skipped is not None:
-                    skipped.append(path)
-            else:
-                read.append(target)
-        yield Path(folder), [name for name in names if not _hidden(name)]
+
+    def __init__(self, root: Path) -> None:
+        self.skipped: list[Path] = []
+        self._seen: list[tuple[Path, list[str]]] = []
+        self._rest = self._unseen(root)
+
+    def folders(self) -> Iterator[tuple[Path, list[str]]]:
+        """Yield the folders and the names of their files, in order, without hidden ones."""
+        for at in count():
+            if at == len(self._seen):
+                if (following := next(self._rest, None)) is None:
+                    return
+                self._seen.append(following)
+            yield self._seen[at]
+
+    def _unseen(self, root: Path) -> Iterator[tuple[Path, list[str]]]:
+        read = [root.resolve()]
+        for folder, inner, names in os.walk(root, followlinks=not access.restricted()):
+            inner[:] = sorted(name for name in inner if not _hidden(name))
+            for path in [Path(folder, name) for name in inner]:
+                if not path.is_symlink():
+                    continue
+                target = path.resolve()
+                if access.restricted() or any(_reached(target, home) for home in read):
+                    inner.remove(path.name)
+                    self.skipped.append(path)
+                else:
+                    read.append(target)
+            yield Path(folder), [name for name in names if not _hidden(name)]
 
 
 def _check_density(name: str, total: int, packed: int) -> None:

@@ -190,7 +190,8 @@ def _open_files(repo: Repository, subset: str | None, encoding: str | None) -> O
         if several > MANY:
             progress(f"{repo.name} has {several:,} loose images, a request each; one zip or parquet file is faster", 0)
         Download(repo, sizes, _copy(repo.name), progress).run()
-        splits = as_said(card, folders.tables(*packed.scan(_copy(repo.name) / "snapshots" / repo.sha, encoding)))
+        copy = files.Folder(path=_copy(repo.name) / "snapshots" / repo.sha, encoding=encoding)
+        splits = as_said(card, folders.tables(*packed.with_zips(copy, copy.opened)))
         note(opened, repo.name, None)
         return splits
 
@@ -217,7 +218,7 @@ def fetched_folder(name: str, revision: str | None) -> Path | None:
     if revision is None or not _COMMIT.fullmatch(revision):
         return None
     folder = _copy(name) / "snapshots" / revision
-    return folder if folder.is_dir() and files.kind(folder) == "images" else None
+    return folder if folder.is_dir() and files.Folder(path=folder).kind() == "images" else None
 
 
 def remote(name: str) -> str:

@@ -258,22 +258,22 @@ def open_folder(
     Raises:
         DataError: it holds nothing that can be read.
     """
-    kind, card = files.kind(folder, metadata=metadata), read_card(folder / "README.md")
-    if kind is None and folder.is_file() and folder.suffix.lower() != ".zip":
+    scan, card = packed.scan(folder, encoding, metadata=metadata), read_card(folder / "README.md")
+    source, images = scan.source, scan.files
+    if source is None and folder.suffix.lower() != ".zip":
         raise DataError(f"{folder.name!r} is one file. Give the folder that holds a sub-folder of images per class.")
-    if kind is None and folder.is_file():
+    if source is None:
         raise DataError(f"{folder.name!r} is no zip file, or a part of it is missing. Make or download it again.")
-    if kind is None:
+    if scan.kind is None:
         raise DataError(f"{folder.name!r} holds no images or tables of images that can be read.")
     read: Callable[[Progress], Splits]
     saved = any((folder / name).exists() for name in ("dataset_dict.json", "state.json"))
-    if subset is not None and (kind == "images" or saved):
+    if subset is not None and (scan.kind == "images" or saved):
         raise DataError(f"{folder.name!r} has no subsets, so {subset!r:.60} is none of them; leave the subset out.")
-    if kind == "images":
-        home, images = packed.scan(folder, encoding)
-        key, read = files.content_key_of(home, images), lambda _: as_said(card, folders.tables(home, images))
+    if scan.kind == "images":
+        key, read = files.content_key_of(source, images), lambda _: as_said(card, folders.tables(source, images))
     elif saved:
-        key, read = files.content_key_of(*files.scan(folder, every=True)), lambda _: _saved(folder)
+        key, read = files.content_key_of(source, files.in_order(source.listed(None))), lambda _: _saved(folder)
     else:
         # where `datasets` puts its working copy: an entry of the disk cache, or without one its own cache
         root = settings.cache_folder()

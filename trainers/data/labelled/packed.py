@@ -7,15 +7,15 @@ are one. Zip files in zip files are not read.
 from __future__ import annotations
 
 import re
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from trainers.cells import some
 from trainers.data.image_file import SUFFIXES
-from trainers.data.labelled import files
-from trainers.data.labelled.files import Archive, File, FileSource, Folder
+from trainers.data.labelled.files import Archive, File, FileSource, Folder, Kind, in_order
 from trainers.data.labelled.splits import is_split, role_of
 from trainers.data.names import composed
 from trainers.errors import DataError
@@ -120,7 +120,7 @@ class Packed:
 
     def _opened(self, unpack: Callable[[File], Archive], loose: Mapping[Parts, int]) -> Iterator[_Zip]:
         """Open the zip files that are read; where there are other images, those that cannot be are named."""
-        found = sorted(self._outer.listed(_ZIP), key=lambda file: file.parts)
+        found = in_order(self._outer.listed(_ZIP))
         if len(found) > MOST_ZIPS:
             raise DataError(
                 f"{self.path.name!r} holds {len(found):,} zip files; {MOST_ZIPS} can be read. Unpack them, or pack "
@@ -163,25 +163,47 @@ class Packed:
         return placed
 
 
-def scan(path: Path, encoding: str | None = None) -> tuple[FileSource, list[File]]:
-    """List all image files of a folder, with those in its zip files, or of a zip file, in path order.
+@dataclass(frozen=True, kw_only=True)
+class Scan:
+    """What a folder or a file holds.
+
+    Attributes:
+        kind: images, tables for ``datasets``, or None: neither.
+        source: reads the files; None: this is a file, and no zip file.
+        files: its images in path order, those in zip files too; empty where it holds none.
+    """
+
+    kind: Kind | None
+    source: FileSource | None = None
+    files: list[File] = field(default_factory=list)
+
+
+def scan(path: Path, encoding: str | None = None, *, metadata: bool = False) -> Scan:
+    """Find out what a folder or a zip file holds, and list its images.
 
     Args:
         encoding: as of :class:`trainers.data.labelled.files.Archive`.
+        metadata: as of :meth:`trainers.data.labelled.files.Folder.kind`.
 
     Raises:
         DataError: a zip file cannot be used.
     """
-    source, found = files.scan(path, encoding=encoding)
-    if isinstance(source, Folder):
-        return with_zips(source, lambda file: Archive(path.joinpath(*file.parts), encoding))
-    return source, found
+    if path.is_file():
+        if not zipfile.is_zipfile(path):
+            return Scan(kind=None)
+        archive = Archive(path, encoding)
+        return Scan(kind="images", source=archive, files=in_order(archive.files()))
+    folder = Folder(path=path, encoding=encoding)
+    if (kind := folder.kind(metadata=metadata)) != "images":
+        return Scan(kind=kind, source=folder)
+    packed, images = with_zips(folder, folder.opened)
+    return Scan(kind=kind, source=packed, files=images)
 
 
 def with_zips(outer: FileSource, unpack: Callable[[File], Archive]) -> tuple[FileSource, list[File]]:
     """List all image files of a source, with those in its zip files, in path order; as of :class:`Packed`."""
     source = Packed(outer, unpack) if any(True for _ in outer.listed(_ZIP)) else outer
-    return source, sorted(source.files(), key=lambda file: file.parts)
+    return source, in_order(source.files())
 
 
 def _home(each: _Zip) -> Parts:
