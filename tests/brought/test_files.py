@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as arrow
 import pyarrow.parquet as parquet
 import pytest
+import torch
 from PIL import Image
 from safetensors.numpy import save_file
 
@@ -108,7 +109,8 @@ def test_a_run_has_the_numbers_that_the_metrics_give_and_is_listed(tmp_path: Pat
     probe = run.probe()
     assert probe is not None and probe.hierarchy.levels == ("species", "genus") and run.state().phase == "finished"
     assert len(probe.labels) == COUNT and probe.sheets == 1 and not probe.notes
-    expected = evaluate(_unit(rows), _codes(labels), metrics=["R_at_1", "HAP"])
+    codes = np.array([np.unique(values, return_inverse=True)[1] for values in labels.values()]).T
+    expected = evaluate(torch.from_numpy(rows), torch.from_numpy(codes), metrics=["R_at_1", "HAP"])
     numbers = run.newest("test/R_at_1", "test/HAP")
     assert numbers[0, "test/R_at_1"] == pytest.approx(expected["R_at_1"])
     assert numbers[0, "test/HAP"] == pytest.approx(expected["HAP"])
@@ -119,19 +121,6 @@ def test_a_run_has_the_numbers_that_the_metrics_give_and_is_listed(tmp_path: Pat
     assert "second" in capsys.readouterr().out
     assert main(["resume", "last", *runs]) == 0, "there is nothing to do"
     assert list_runs(tmp_path / "r")[0].state().phase == "finished"
-
-
-def _unit(rows: np.ndarray) -> Any:
-    import torch
-
-    return torch.from_numpy(rows)
-
-
-def _codes(labels: dict[str, list[str]]) -> Any:
-    import torch
-
-    columns = [[sorted(set(values)).index(value) for value in values] for values in labels.values()]
-    return torch.tensor(columns).T
 
 
 def test_without_labels_there_is_a_map_and_a_sentence(tmp_path: Path, made: Any) -> None:

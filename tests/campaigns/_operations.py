@@ -26,7 +26,7 @@ from trainers.metrics import evaluate
 from trainers.metrics.counterfactual import counterfactual
 from trainers.metrics.gap import decomposability_gap
 from trainers.metrics.image_text import recall_both_ways
-from trainers.metrics.representation import knn_accuracy, uniformity
+from trainers.metrics.representation import class_collapse, effective_rank, knn_accuracy, linear_probe, uniformity
 from trainers.optimization import OPTIMISERS
 from trainers.samplers import SAMPLERS
 from trainers.training.stage import Stage
@@ -143,6 +143,15 @@ def _other_metrics(trial: Trial, draws: torch.Generator) -> None:
         "nearest neighbours": lambda x: knn_accuracy(x[:60], labels[:60], x[60:], labels[60:], k=5),
         "uniformity": uniformity,
     }
+    awaited: dict[str, Callable[[Tensor], object]] = {  # by the host too
+        "effective rank": effective_rank,
+        "class collapse": lambda x: class_collapse(x, labels),
+        "linear probe": lambda x: linear_probe(x[:60], labels[:60], x[60:], labels[60:], steps=40, batch=16).held_out,
+    }
+    for title, work in awaited.items():
+        with trial.of("metrics", title) as failures:
+            want, got = _numbers(work(rows)), _numbers(work(rows.to(trial.device)))
+            failures += ["other numbers"] * (not np.allclose(got, want, rtol=1e-6))
     for title, work in works.items():
         with trial.of("metrics", title) as failures:
             want = _numbers(work(rows))

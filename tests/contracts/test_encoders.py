@@ -181,12 +181,9 @@ def test_a_projection_begins_with_principal_components(count: int, width: int, d
     assert (linear.weight.gather(1, linear.weight.abs().argmax(1, keepdim=True)) > 0).all()
 
 
-def test_too_few_images_for_the_components_are_refused() -> None:
+def test_components_need_images_enough_and_a_linear_head() -> None:
     with pytest.raises(ParameterError, match="at most 3"):
         principal(torch.nn.Linear(8, 4), torch.rand(4, 8))
-
-
-def test_components_need_a_linear_head() -> None:
     with pytest.raises(ParameterError, match="hidden layer of 512"):
         timm_net("timm_frozen", projection="pca")
     assert timm_net("timm_frozen", projection="pca", hidden=0).fitted

@@ -272,12 +272,9 @@ def test_what_takes_long_to_read_is_refused(name: str) -> None:
         check_upload(data)
 
 
-@pytest.mark.parametrize("kind", BROWSER_FORMATS)
-def test_ordinary_files_are_taken(kind: str) -> None:
-    check_upload(encode(NOISE, kind))
-
-
-def test_ordinary_remarks_are_taken() -> None:
+def test_ordinary_files_and_remarks_are_taken() -> None:
+    for kind in BROWSER_FORMATS:
+        check_upload(encode(NOISE, kind))
     exif = Image.Exif()
     exif[0x010E] = "x" * 60_000
     frames = [Image.fromarray(NOISE // (number + 1)) for number in range(12)]

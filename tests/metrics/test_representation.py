@@ -322,16 +322,3 @@ def test_a_gpu_is_waited_for_once(monkeypatch):
             found.clear()
             work()
             assert len(found) == 1
-
-
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-def test_cuda_agrees_with_the_cpu():
-    rows, labels = world(3, 7, 40)
-    there = rows.cuda()
-    assert knn_accuracy(there[:140], labels[:140], there[140:], labels[140:]) == knn_accuracy(
-        rows[:140], labels[:140], rows[140:], labels[140:]
-    )
-    assert uniformity(there) == pytest.approx(uniformity(rows), abs=1e-9)
-    assert effective_rank(there) == pytest.approx(effective_rank(rows))
-    assert class_collapse(there, labels) == pytest.approx(class_collapse(rows, labels))
-    assert probed(there, labels).held_out == pytest.approx(probed(rows, labels).held_out)

@@ -210,12 +210,6 @@ def test_class_ids_may_be_of_any_size():
     close(evaluate(emb, labels * 2**32 - 7, per_query=True), evaluate(emb, labels, per_query=True))
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-def test_cuda_agrees_with_the_cpu():
-    emb, labels = tree(10, 200, 3)
-    close(evaluate(emb.cuda(), labels.cuda(), per_query=True), evaluate(emb, labels, per_query=True))
-
-
 DEPTHS = pytest.mark.parametrize("depth", [1, 2, len(LEVELS)])
 
 
