@@ -27,7 +27,7 @@ from trainers.errors import UserError
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[1]
-MISSED = "NOT CAUGHT"
+MISSED, UNKNOWN = "NOT CAUGHT", "NOT RUN TO THE END"
 _HEADER = re.compile(r"(?P<sentence>.+)\nCaught by: (?P<tests>.+)\n\ndiff --git ")
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - (.*))?$", re.MULTILINE)
 
@@ -98,7 +98,7 @@ def failed(root: Path, tests: Sequence[str], *flags: str) -> dict[str, str]:
     Raises:
         UserError: they could not be run, or did not end.
     """
-    words = [sys.executable, "-m", "pytest", "-q", "-rfE", "-p", "no:cacheprovider", *flags, *tests]
+    words = [sys.executable, "-m", "pytest", "-q", "-rfE", "-p", "no:cacheprovider", "--timeout=1200", *flags, *tests]
     done = subprocess.run(words, cwd=root, capture_output=True, text=True, env={**os.environ, "COLUMNS": "300"})
     found = dict(_FAILED.findall(done.stdout))
     if done.returncode not in (0, 1) or bool(found) != bool(done.returncode) or "Timeout" in "".join(found.values()):
@@ -118,16 +118,20 @@ def plant(faults: Sequence[Fault], every: bool, flags: Sequence[str]) -> tuple[l
         for fault in faults:
             begun = time.monotonic()
             fault.apply(copy)
-            found = failed(copy, ("--ignore=tests/faults",) if every else fault.tests, "-x", *flags)
+            try:
+                found = failed(copy, ("--ignore=tests/faults",) if every else fault.tests, "-x", *flags)
+                test = next(iter(found), MISSED)
+            except UserError as error:
+                say(str(error))
+                test = UNKNOWN
             fault.apply(copy, "--reverse")
-            test = next(iter(found), MISSED)
-            caught |= {test.partition("[")[0]} - {MISSED}
+            caught |= {test.partition("[")[0]} - {MISSED, UNKNOWN}
             rows.append((fault.patch.stem, fault.sentence, test, f"{time.monotonic() - begun:.0f}"))
             say("  ".join(rows[-1]))
         wrong = failed(copy, sorted(caught), *flags) if caught else {}
     for test, words in wrong.items():
         say(f"{test} fails without a fault: {words}")
-    return rows, not wrong and all(row[2] != MISSED for row in rows)
+    return rows, not wrong and not {MISSED, UNKNOWN} & {row[2] for row in rows}
 
 
 @command

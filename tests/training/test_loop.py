@@ -17,8 +17,11 @@ from trainers.data import load_data
 from trainers.data.base import LoadedData
 from trainers.errors import RunError
 from trainers.kinds.metric_learning.loop import MetricLearningLoop
+from trainers.metrics import evaluate
 from trainers.plans.config import SweepConfig
+from trainers.progress import silent
 from trainers.runs import RunFolder
+from trainers.training.embedding import embed
 from trainers.training.pinned import TrainedOn
 
 
@@ -50,6 +53,9 @@ def test_a_run_writes_frames_scalars_and_a_final_score(tmp_path: Path, images: P
     assert {"loss", "R_at_1", "AP_at_R", "HAP", "train_R_at_1", "images_per_s", "floor_R_at_1", "test/R_at_1"} <= keys
     assert any(key.startswith("term/") for key in keys) and "clipped_share" not in keys
     assert all(0 <= s.value <= 1 for s in run.folder.scalars() if s.key.endswith("R_at_1"))
+    test, ended = load_data(config.data, silent).test, run.folder.newest("test/AP_at_R")[1, "test/AP_at_R"]
+    scores = evaluate(embed(run.arms[1].encoder, test.images, torch.device("cpu")), test.labels, metrics=["AP_at_R"])
+    assert ended == pytest.approx(scores["AP_at_R"]) and ended < 1
     spent = {s.arm: s.value for s in run.folder.scalars() if s.key == "test/processor_seconds"}
     assert spent == {arm.index: arm.processor_seconds for arm in run.arms} and min(spent.values()) > 0
     counts = {s.key: s.value for s in run.folder.scalars() if "queries" in s.key}
