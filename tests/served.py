@@ -34,9 +34,9 @@ def launched(settings: Settings, executor: ProcessExecutor | None = None, trains
         if trains:
             page.scheduler.begin()
         page.blocks.queue(default_concurrency_limit=8, max_size=64)
-        page.blocks.launch(
-            prevent_thread_lock=True, quiet=True, inbrowser=False, server_name="127.0.0.1", **page.launch_options
-        )
+        how = {"prevent_thread_lock": True, "quiet": True, "inbrowser": False, "server_name": "127.0.0.1"}
+        # without asking the page first, for whose answer Gradio waits three seconds, on a busy machine too
+        page.blocks.launch(_frontend=False, **how, **page.launch_options)
         _OPEN.append(page)
         yield page
     finally:

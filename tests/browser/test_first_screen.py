@@ -110,6 +110,7 @@ def test_three_sentences_on_the_maps_are_closed_for_good(browser: Browser, publi
     with visit(browser, public, public.url, hints=True, **look) as page:
         hints = page.get_by_role("region", name="How to read the maps")
         expect(hints.get_by_role("listitem")).to_have_count(3)
+        rest(page)
         before = state(page)["chosen"]
         hints.get_by_role("button", name="Got it").click()
         expect(hints).to_be_hidden()

@@ -41,7 +41,6 @@ class LivePage:
         flags: more of the command line.
         program: what Python runs in place of ``app.py``, in the folder ``root``.
         environment: more of it.
-        patience: seconds until it answers.
         answers: the path that it then serves.
 
     Attributes:
@@ -57,10 +56,9 @@ class LivePage:
         program: Sequence[str] = ("app.py",),
         root: Path = ROOT,
         environment: Mapping[str, str] = MappingProxyType({}),
-        patience: float = 120,
         answers: str = f"{PREFIX}/start",
     ) -> None:
-        self.runs, self._patience, self._answers_at, self.seconds = runs, patience, answers, 0.0
+        self.runs, self._answers_at, self.seconds = runs, answers, 0.0
         self.port = port or free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.errors = runs.parent / f"page-{self.port}.log"
@@ -77,7 +75,7 @@ class LivePage:
 
     def __enter__(self) -> LivePage:
         try:
-            self.seconds = wait(self._answers, self._patience, "the page answers")
+            self.seconds = wait(self._answers, words="the page answers")
         except BaseException:
             self.stop()
             raise
