@@ -42,7 +42,7 @@ class Limits:
     dropped_files: int = 20_000
     drops: int = 2
     batch: int = 1024
-    dim: int = 512
+    dim: int = 1280
     memory: int = 65_536
     probe: int = 5_000
     runs: int = 16

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MAX_ARMS = 6
 """Most models that a run trains in lockstep: the ablation of momentum in MoCo's paper has five values."""
-VERSION = 2
+VERSION = 3
 PRECISIONS = ("auto", "float32", "bf16", "fp16")
 TRACKERS = ("tensorboard", "trackio", "wandb")
 BUDGET = ("minutes", "steps", "epochs")

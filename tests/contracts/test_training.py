@@ -134,7 +134,7 @@ def test_trains_with_a_memory(tmp_path: Path, tree: Path, names: list[str]) -> N
     log = (run.folder.path / "log.txt").read_text()
     for arm in run.arms:
         memory = arm.loss.memory
-        assert memory.rows.shape == (40, run.config.dim) and memory.labels.shape == (40, 2)
+        assert memory.rows.shape == (40, run.config.width) and memory.labels.shape == (40, 2)
         assert memory.pushed == STEPS * 12 * (2 if arm.descriptor.views > 1 and not arm.loss.loss.queue else 1)
         assert f"memory: {arm.descriptor.title} keeps its last 40 embeddings" in log
 

@@ -71,7 +71,7 @@ def test_addresses() -> None:
     ("training", "sentence"),
     [
         ({"classes_per_batch": 128, "images_per_class": 32}, "1,024 images per batch"),
-        ({"dim": 2048}, "512 numbers per embedding"),
+        ({"dim": 2048}, "1,280 numbers per embedding"),
         ({"memory": 200_000}, "65,536 embeddings"),
         ({"probe_size": 20_000}, "5,000 images on the maps"),
     ],

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -15,14 +16,18 @@ import torch
 from tests.explorer.page import Page
 from trainers.cli.main import main
 from trainers.config import Config
+from trainers.encoders import ENCODERS
 from trainers.errors import ParameterError, RunError
 from trainers.kinds import check, kind_of
 from trainers.kinds.contrastive.config import ContrastiveConfig
 from trainers.kinds.metric_learning.config import MetricLearningConfig
+from trainers.parameters import Choice
 from trainers.plans.children import Children, add_seeds
 from trainers.plans.config import SweepConfig
 from trainers.runs import RunFolder
 from trainers.runs.atomic_files import read_tensors
+from trainers.runs.earlier import with_former_defaults
+from trainers.runs.identity import read_config
 from trainers.runs.records import RunState
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -92,6 +97,31 @@ def test_a_sweep_goes_on_with_the_runs_that_were_left(tmp_path: Path) -> None:
     assert {child.phase for child in Children(plan).all()} == {"finished"} and done
     assert {run: RunFolder(tmp_path / run).state().updated for run in done} == done, "none is trained twice"
     plan.db.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "kept"),
+    [
+        ("timm_frozen", {}, {"model": "resnet18", "head": "mlp"}),
+        ("timm_frozen", {"model": "test_vit", "hidden": 0}, {"model": "test_vit", "hidden": 0, "head": "mlp"}),
+        ("timm", {"pretrained": False}, {"model": "resnet18", "pretrained": False}),
+        ("conv4", {}, {}),
+    ],
+)
+@pytest.mark.parametrize("plan", [False, True])
+def test_encoders_of_the_version_before_keep_model_and_head(name: str, given: Any, kept: Any, plan: bool) -> None:
+    run = MetricLearningConfig(encoder=Choice(name=name, parameters=given), dim=64)
+    written = (SweepConfig(run=run) if plan else run).to_json()
+    versions = ('"version": 4', '"version": 3') if plan else ('"version": 3', '"version": 2')
+    assert read_config(written).single.encoder.parameters == given
+    config: Any = read_config(written.replace(*versions)).single
+    assert config.encoder == Choice(name=name, parameters=kept) and config.width == 64
+    descriptor = ENCODERS[name]
+    if name == "timm_frozen":
+        values = descriptor.checked(kept)
+        assert values.kind == ("linear" if given else "mlp") and descriptor.dim(kept) == 64
+    towers = with_former_defaults({"name": "two_towers", "parameters": {"encoder": "timm:pretrained=false"}})
+    assert towers["parameters"]["encoder"] == "timm:model=resnet18;pretrained=false"
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,9 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from trainers.registry import Descriptor
 
+DIM = 64
+"""Numbers of an embedding, where no size is given and the encoder has none of its own."""
+
 
 class Encoder(nn.Module):
     """Maps pixels to raw embeddings; normalisation to unit length belongs to the losses and metrics.
@@ -28,6 +31,7 @@ class Encoder(nn.Module):
             that those could keep.
         fitted: its head begins as features of the training images say, see :meth:`fit`.
         seen_as: how images become features, apart from the weights; empty if there is one way.
+        origin: which published weights it begins with, for the log of a run; empty: nothing is to be said.
         encodes: names of the methods that encode a batch in training, row by row but for batch statistics.
     """
 
@@ -35,6 +39,7 @@ class Encoder(nn.Module):
     frozen_norm = False
     fitted = False
     seen_as: str = ""
+    origin: str = ""
     encodes: ClassVar[tuple[str, ...]] = ("forward",)
     behind: ClassVar[tuple[str, ...]] = ("head",)
     wraps: ClassVar[str] = ""
@@ -65,6 +70,15 @@ class Encoder(nn.Module):
     def fit(self, features: Tensor) -> None:
         """Set the head by features float ``[N, F]`` of training images; only when :attr:`fitted`."""
         raise NotImplementedError
+
+    @classmethod
+    def dim_of(cls, parameters: Any) -> int | None:
+        """Return D where its embeddings have as many numbers as its features unless another size is given; else None.
+
+        Raises:
+            UserError: the model cannot be made.
+        """
+        return None
 
     def rates(self) -> dict[nn.Parameter, float]:
         """Return the share of the learning rate of those weights that have another than the whole."""
@@ -126,6 +140,14 @@ class EncoderDescriptor(Descriptor):
     def pretrained(self, parameters: Mapping[str, Any]) -> bool:
         """Return whether it begins with published weights: what its parameter ``pretrained`` says, if it has one."""
         return bool(getattr(self.checked(parameters), "pretrained", False))
+
+    def dim(self, parameters: Mapping[str, Any]) -> int:
+        """Return D of an encoder with these parameters, where no embedding size is given.
+
+        Raises:
+            UserError: the encoder cannot be made.
+        """
+        return self.make.dim_of(self.checked(parameters)) or DIM
 
     def build(self, *, channels: int, side: int, dim: int, parameters: Mapping[str, Any]) -> Encoder:
         """Make the encoder.

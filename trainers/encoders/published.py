@@ -1,6 +1,4 @@
-"""Models of timm with published weights that are offered by name, and the one whose weights are at hand.
-
-Models of timm with published weights that are offered by name; any other name of timm's may be written as well.
+"""Models of timm with published weights that are offered by name; any other name of timm's may be written as well.
 
 Sizes are those that timm counts for the model without its classifier, operations those of one image of the published
 side; ``tests/contracts/test_encoders.py`` counts both again.
@@ -10,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.util import find_spec
 
 from trainers.data.reachable import away, reachable
+from trainers.encoders import shipped
 from trainers.parameters import Choice, Proposal
+from trainers.registry import importing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +47,7 @@ class Published:
 
     def missing(self) -> str | None:
         """Return why its weights cannot be had now; None: they are here, or can be fetched."""
-        return None if cached(self.name) else away()
+        return weights_missing(self.name)
 
 
 def _family(name: str, *rows: tuple[str, str, float, float, int, str]) -> tuple[Published, ...]:
@@ -56,8 +57,38 @@ def _family(name: str, *rows: tuple[str, str, float, float, int, str]) -> tuple[
     )
 
 
+def weights_missing(model: str) -> str | None:
+    """Return why the published weights of a model cannot be had now, with what brings them; None: they are here, or can
+    be fetched, as far as is known.
+
+    Args:
+        model: a name of timm's; any other name has its own errors, when it is built.
+    """
+    if model == shipped.MODEL:
+        return shipped.missing()
+    if ":" in model or cached(_with_tag(model)) or (gone := away()) is None:
+        return None
+    size = next((f" ({4 * known.millions:,.0f} MB)" for known in PUBLISHED if known.name == model), "")
+    return f"{gone} Where there is a network, this fetches it{size}: hf download timm/{_with_tag(model)}"
+
+
+@lru_cache(maxsize=64)
+def _with_tag(model: str) -> str:
+    """Return a name of timm's with the tag of the weights that it stands for."""
+    if "." in model:
+        return model
+    with importing():
+        import timm
+    config = timm.models.get_pretrained_cfg(model)
+    return f"{model}.{config.tag}" if config is not None and config.tag else model
+
+
 _APACHE, _DINOV3, _NO_COMMERCE = "apache-2.0", "dinov3-license", "cc-by-nc-4.0"
 PUBLISHED = (
+    *_family(
+        "Comes with the program",
+        (shipped.MODEL, f"{shipped.TITLE}, comes with the program", 3.4, 0.4, 224, _APACHE),
+    ),
     *_family(
         "DINOv2",
         ("vit_small_patch14_dinov2.lvd142m", "ViT-S/14", 22.1, 46.7, 518, _APACHE),
@@ -105,37 +136,51 @@ PROPOSALS = tuple(
 
 @dataclass(frozen=True, kw_only=True)
 class AtHand:
-    """An encoder that can be used now.
+    """The published encoder that photographs begin with.
 
     Attributes:
-        encoder: frozen features with a linear head.
-        cached: its weights are on this machine; else they are fetched when a run begins.
+        model: a name of timm's.
+        side: of its images, in pixels.
+        read: side at which images are read, in pixels.
+        where: its weights are.
     """
 
-    encoder: Choice
-    cached: bool
+    model: str
+    side: int
+    read: int
+    where: str
+
+    @property
+    def frozen(self) -> Choice:
+        """Its features, computed once, under a residual head."""
+        return Choice(name="timm_frozen", parameters={"model": self.model, "side": self.side, "head": "residual"})
+
+    @property
+    def trained(self) -> Choice:
+        """Itself, trained in its last blocks: for losses that see several views of an image."""
+        return Choice(
+            name="timm",
+            parameters={"model": self.model, "side": self.side, "head": "residual", "last_blocks": LAST_BLOCKS},
+        )
 
     @property
     def sentence(self) -> str:
         """Why it is chosen, for the page and the command line."""
-        where = "are on this machine" if self.cached else "can be fetched from the Hub"
         return (
-            f"The weights of {self.encoder.parameters['model']} {where}, so own images begin with its frozen features "
-            "and a linear head. conv4 trains an encoder from scratch."
+            f"Photographs begin with the features of {self.model}, whose weights {self.where}, under a residual head "
+            "that changes nothing at first. conv4 trains an encoder from scratch."
         )
 
 
-CHOICES = {
-    "cuda": ("vit_small_patch14_dinov2.lvd142m", 224),
-    "cpu": ("resnet18.a1_in1k", 128),
-}
-"""By device: the model and the side of its images. On two cores DINOv2 reads 7 images a second, ResNet-18 at this
-side 60."""
+LAST_BLOCKS = 2
+_SHIPPED = AtHand(model=shipped.MODEL, side=160, read=128, where="come with the program")
+_OF_GPUS = {"model": "vit_small_patch14_dinov2.lvd142m", "side": 224, "read": 224}
+"""On two cores it reads 7 images a second, the shipped one 31."""
 FILES = ("model.safetensors", "pytorch_model.bin")
 
 
 def at_hand(device: str | None = None) -> AtHand | None:
-    """Return the encoder that own images begin with; None: none is cached, and the Hub has not answered yet.
+    """Return the encoder that photographs begin with; None: timm, or the package of the weights, is not installed.
 
     Args:
         device: ``cuda`` or ``cpu``; this machine's if None.
@@ -146,11 +191,12 @@ def at_hand(device: str | None = None) -> AtHand | None:
         from trainers.devices.device import choose
 
         device = choose("auto")[0].type
-    order = [CHOICES.get(device, CHOICES["cpu"]), *CHOICES.values()]
-    for model, side in order:
-        if cached(model):
-            return AtHand(encoder=_frozen(model, side), cached=True)
-    return AtHand(encoder=_frozen(*order[0]), cached=False) if reachable() else None
+    if device != "cpu":
+        if cached(str(_OF_GPUS["model"])):
+            return AtHand(**_OF_GPUS, where="are on this machine")  # type: ignore[arg-type]
+        if reachable():
+            return AtHand(**_OF_GPUS, where="can be fetched from the Hub")  # type: ignore[arg-type]
+    return _SHIPPED if shipped.missing() is None else None
 
 
 def cached(model: str, files: Sequence[str] = FILES) -> bool:
@@ -158,7 +204,3 @@ def cached(model: str, files: Sequence[str] = FILES) -> bool:
     from huggingface_hub import try_to_load_from_cache
 
     return any(isinstance(try_to_load_from_cache(f"timm/{model}", name), str) for name in files)
-
-
-def _frozen(model: str, side: int) -> Choice:
-    return Choice(name="timm_frozen", parameters={"model": model, "side": side, "hidden": 0})

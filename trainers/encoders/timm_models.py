@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
 
-import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
+from trainers.encoders import shipped
+from trainers.encoders._heads import HEADS, WIDTHS, ResidualHead, fit, layered, plain_norm
 from trainers.encoders._hub_model import hub_model
 from trainers.encoders.base import Encoder, EncoderDescriptor
 from trainers.errors import ParameterError, UserError
-from trainers.parameters import parameter
+from trainers.parameters import default_of, parameter
 from trainers.registry import importing
 
 
@@ -122,45 +124,19 @@ MOST = 4096
 """Images whose features are looked at."""
 
 
-@torch.no_grad()
-def principal(linear: nn.Linear, features: Tensor) -> None:
-    """Set a layer to the projection onto the principal components of ``features``, centred on their mean.
-
-    Each component points so that its largest number is positive: the same features give the same weights.
-
-    Args:
-        linear: from F to D numbers, with a bias.
-        features: float ``[N, F]``.
-
-    Raises:
-        ParameterError: there are fewer components than D.
-    """
-    dim, most = linear.out_features, min(len(features) - 1, features.shape[1])
-    if dim > most:
-        raise ParameterError(
-            f"A projection to {dim} numbers needs as many principal components; {len(features):,} images of "
-            f"{features.shape[1]} features have at most {most}. Choose a smaller embedding dimension, or begin with "
-            "random weights."
-        )
-    rows = features.double()
-    mean = rows.mean(0)
-    _, axes = torch.linalg.eigh((rows - mean).T @ (rows - mean))  # ascending
-    components = axes.T.flip(0)[:dim]
-    largest = components.gather(1, components.abs().argmax(1, keepdim=True))
-    components = components * largest.sign()
-    linear.weight.copy_(components)
-    linear.bias.copy_(-components @ mean)
-
-
 @dataclass(frozen=True, kw_only=True)
 class BackboneParameters:
     model: str = parameter(
-        "resnet18",
+        shipped.MODEL,
         help="Name of a timm model, such as resnet18 or vit_small_patch16_224, or hf-hub:owner/name.",
         main=True,
         proposals="trainers.encoders.published:PROPOSALS",
     )
-    pretrained: bool = parameter(True, help="Start from published weights; needs the network once, or a filled cache.")
+    pretrained: bool = parameter(
+        True,
+        help="Start from published weights; all but those that come with the program need the network once, or a "
+        "filled cache.",
+    )
     side: int | None = parameter(
         None,
         low=16,
@@ -181,12 +157,28 @@ class BackboneParameters:
         help="How a linear head begins: with random weights, or with the principal components of the training images' "
         "features, as for landmarks in Ramzi et al. 2023.",
     )
+    head: str = parameter(
+        "linear",
+        choices=HEADS,
+        help="What is trained on the features: a residual (begins as the features themselves), one layer, or two.",
+    )
+    hidden: int | None = parameter(
+        None,
+        low=0,
+        high=4096,
+        help="Width of the hidden layer of a residual (empty: 128) or of two layers (512). 0: the head is linear.",
+    )
+
+    @property
+    def kind(self) -> str:
+        """Of its head, one of :data:`HEADS`."""
+        return "linear" if self.hidden == 0 else self.head
 
 
 @dataclass(frozen=True, kw_only=True)
 class TimmParameters(BackboneParameters):
     layer_norm: bool = parameter(
-        False, help="Layer normalisation without gain and shift in front of the head, as in Ramzi et al. 2023."
+        False, help="Layer normalisation without gain and shift in front of a linear head, as in Ramzi et al. 2023."
     )
     last_blocks: int | None = parameter(
         None, low=0, high=200, help="How many blocks are trained, counted from the head; the others stay. Empty: all."
@@ -201,13 +193,7 @@ class TimmParameters(BackboneParameters):
 
 @dataclass(frozen=True, kw_only=True)
 class FrozenParameters(BackboneParameters):
-    hidden: int = parameter(
-        512,
-        low=0,
-        high=4096,
-        help="Width of the head's hidden layer. 0: the head is linear, behind a layer normalisation without gain and "
-        "shift.",
-    )
+    head: str = default_of(BackboneParameters, "head", "residual")
 
 
 class _Backbone(Encoder):
@@ -229,16 +215,41 @@ class _Backbone(Encoder):
         self.backbone = backbone
         self.pooling = parameters.pooling
         self.seen_as = f"{self.pooling}, {self.given_side}"
-        self.fitted = parameters.projection == "pca"
+        if parameters.projection == "pca" and parameters.kind == "mlp":
+            raise ParameterError(
+                f"Principal components are a linear projection, and the head has a hidden layer of "
+                f"{parameters.hidden or WIDTHS['mlp']}. Choose a residual or linear head, or projection random."
+            )
+        self.fitted = parameters.projection == "pca" or parameters.kind == "residual"
         self.width = width(backbone, parameters.pooling)
+        if parameters.model == shipped.MODEL and parameters.pretrained:
+            self.origin = shipped.ORIGIN
 
     def features(self, images: Tensor) -> Tensor:
         return pool(self.backbone, _resized(self.normalise(images), self.given_side), self.pooling)
 
     def fit(self, features: Tensor) -> None:
-        *before, linear = self.head if isinstance(self.head, nn.Sequential) else [self.head]
-        assert isinstance(linear, nn.Linear)  # else it is refused
-        principal(linear, nn.Sequential(*before)(features.float()))
+        fit(self.head, features.float())
+
+    @classmethod
+    def dim_of(cls, parameters: BackboneParameters) -> int | None:
+        return _width(parameters.model, parameters.pooling) if parameters.kind == "residual" else None
+
+    def _made_head(self, parameters: BackboneParameters, dim: int, *, norm: bool) -> nn.Module:
+        if parameters.kind == "linear":
+            linear = nn.Linear(self.width, dim)
+            return nn.Sequential(plain_norm(self.width), linear) if norm else linear
+        hidden = parameters.hidden or WIDTHS[parameters.kind]
+        return (ResidualHead if parameters.kind == "residual" else layered)(self.width, dim, hidden)
+
+
+@lru_cache(maxsize=64)
+def _width(model: str, pooling: str) -> int:
+    """Return F of a model by its name; nothing is loaded."""
+    import torch._dynamo  # the first use of torch's meta device imports it
+
+    with torch.device("meta"):
+        return width(_load(model, False, None)[0], pooling)
 
 
 class Timm(_Backbone):
@@ -246,8 +257,7 @@ class Timm(_Backbone):
 
     def __init__(self, parameters: TimmParameters, *, dim: int, **_images: Any) -> None:
         super().__init__(parameters)
-        linear = nn.Linear(self.width, dim)
-        self.head = nn.Sequential(_plain_norm(self.width), linear) if parameters.layer_norm else linear
+        self.head = self._made_head(parameters, dim, norm=parameters.layer_norm)
         self._decay = parameters.layer_decay
         self._last = parameters.last_blocks
         if self._last is not None:
@@ -277,24 +287,14 @@ class Timm(_Backbone):
 
 
 class FrozenTimm(_Backbone):
-    """A timm backbone that is never trained, and a linear or two-layer head that is."""
+    """A timm backbone that is never trained, and a head that is."""
 
     frozen = True
 
     def __init__(self, parameters: FrozenParameters, *, dim: int, **_images: Any) -> None:
         super().__init__(parameters)
         self.backbone.eval().requires_grad_(False)
-        hidden = parameters.hidden
-        if self.fitted and hidden:
-            raise ParameterError(
-                f"Principal components are a linear projection, and the head has a hidden layer of {hidden}. Set "
-                "hidden to 0, or projection to random."
-            )
-        self.head = (
-            nn.Sequential(nn.LayerNorm(self.width), nn.Linear(self.width, hidden), nn.GELU(), nn.Linear(hidden, dim))
-            if hidden
-            else nn.Sequential(_plain_norm(self.width), nn.Linear(self.width, dim))
-        )
+        self.head = self._made_head(parameters, dim, norm=True)
 
     def train(self, mode: bool = True) -> FrozenTimm:
         """Switch the head only: the backbone's batch statistics stay as they are."""
@@ -307,12 +307,14 @@ class FrozenTimm(_Backbone):
         return self.head(images)
 
 
-def _plain_norm(width: int) -> nn.Module:
-    return nn.LayerNorm(width, elementwise_affine=False)
+def _missing(parameters: BackboneParameters) -> str | None:
+    if find_spec("timm") is None:
+        return "This encoder needs the timm library: pip install timm"
+    if not parameters.pretrained:
+        return None
+    from trainers.encoders.published import weights_missing
 
-
-def _missing(_parameters: BackboneParameters) -> str | None:
-    return None if find_spec("timm") is not None else "This encoder needs the timm library: pip install timm"
+    return weights_missing(parameters.model)
 
 
 def _load(
@@ -341,7 +343,12 @@ def _load(
         more = {**hub.arguments, "pretrained_cfg": layers | dict(hub.about)}
     sized: dict[str, Any] = {"img_size": side} if fixed and side else {}
     try:
-        model: Any = timm.create_model(known, pretrained=pretrained, num_classes=0, **sized, **more)
+        if pretrained and name == shipped.MODEL:
+            model: Any = shipped.load()
+        else:
+            model = timm.create_model(known, pretrained=pretrained, num_classes=0, **sized, **more)
+    except UserError:
+        raise
     except Exception as error:  # timm, the Hub client and the network raise many kinds
         raise UserError(
             f"The weights of {name} could not be loaded ({type(error).__name__}). "
@@ -367,10 +374,10 @@ _TIMM_MODELS = (
     EncoderDescriptor(
         name="timm_frozen",
         title="Frozen features + head",
-        sentence="A timm model computes features once; only a linear or small head is trained.",
+        sentence="A timm model computes features once; a small head alone is trained.",
         parameters=FrozenParameters,
         make=FrozenTimm,
-        learning_rate=1e-3,
+        learning_rate=1e-4,
         frozen=True,
         missing=_missing,
         order=2,

@@ -75,7 +75,7 @@ class SweepConfig(Config):
     """
 
     kind: ClassVar[str] = "sweep"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     described: ClassVar[str] = "trainers.plans:PLANS"
     folded: ClassVar[bool] = False
     """Its runs train on folds, which not every kind has: see :attr:`trainers.kinds.base.Kind.folds`."""

@@ -12,15 +12,18 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from trainers.config import VERSION
 from trainers.data.pixel_range import PIXELS
 from trainers.encoders import Encoder
 from trainers.errors import UserError
 from trainers.image_text.models import ImageTextModel
+from trainers.kinds import kind_of
 from trainers.publishing.loader import onnx_loader
 from trainers.registry import importing
 from trainers.retrieval.encoders import encoders_of_run, without_features
 from trainers.runs import RunFolder
 from trainers.runs.atomic_files import write_bytes, write_tensors
+from trainers.runs.earlier import SETTINGS
 from trainers.runs.regular import replaceable
 from trainers.training.embedding import ImageEncoder
 from trainers.training.encoder_file import RunEncoders
@@ -169,8 +172,8 @@ It takes RGB images in 0 to 1, less the mean {mean} and divided by {std}.
             choice = config.single.encoder  # type: ignore[attr-defined]
             with_head = any(not isinstance(getattr(network, name), nn.Identity) for name in network.behind)
             about = {"encoder": json.dumps({"name": choice.name, "parameters": dict(choice.parameters)})}
-            about["dim"] = str(config.single.dim) if with_head else "0"  # type: ignore[attr-defined]
-        about |= {"channels": str(encoder.channels), "side": str(encoder.side)}
+            about["dim"] = str(kind_of(config.single).sizes(config.single)["dim"]) if with_head else "0"
+        about |= {SETTINGS: str(VERSION), "channels": str(encoder.channels), "side": str(encoder.side)}
         if config.single.encoder_norm:
             about["norm"] = config.single.encoder_norm
         if encoder.pixel_range is not None:

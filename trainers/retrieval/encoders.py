@@ -27,6 +27,7 @@ from trainers.progress import Progress, silent
 from trainers.retrieval.probe_results import check_single
 from trainers.runs import RunFolder, checked
 from trainers.runs.damage import damaged, reading
+from trainers.runs.earlier import SETTINGS, with_former_defaults
 from trainers.training.arm import under
 from trainers.training.embedding import Encoders, ImageEncoder
 from trainers.training.encoder_file import no_checkpoint, read_file
@@ -182,10 +183,11 @@ def _made_for(about: Mapping[str, str]) -> tuple[nn.Module, str]:
     Raises:
         UserError: there is no such model, or no such normalisation.
     """
+    spelled = json.loads(about.get("model") or about["encoder"])
+    choice = Choice(**(spelled if SETTINGS in about else with_former_defaults(spelled)))
     if "model" in about:
-        model = Choice(**json.loads(about["model"]))
-        return entry(MODELS, model.name, "model").build(model.parameters), ""
-    choice, dim = Choice(**json.loads(about["encoder"])), about.get("dim")
+        return entry(MODELS, choice.name, "model").build(choice.parameters), ""
+    dim = about.get("dim")
     encoder = unloaded(choice, channels=int(about["channels"]), side=int(about["side"]), dim=int(dim or 0) or 2)
     if dim in (None, "0"):
         encoder.without_head()

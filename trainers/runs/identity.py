@@ -19,6 +19,7 @@ from trainers.runs import checked
 from trainers.runs.atomic_files import read_tensors
 from trainers.runs.damage import absent, damaged, reading, reads, words
 from trainers.runs.database import Database, can_write
+from trainers.runs.earlier import with_former_defaults
 from trainers.runs.lock import is_locked
 from trainers.runs.records import ACTIVE, RunState
 from trainers.runs.regular import check_regular, is_regular, is_there, read_regular
@@ -49,11 +50,13 @@ def read_config(text: str) -> Config:
         read = configs.get(kind, Config).version
         if version > read:
             raise VersionError("It was written by a newer version of this program; update it.")
-        if version < read:
+        if version < read - 1:
             raise VersionError(
                 f"It was written by an earlier version of this program: its settings are of version {version}, and "
-                f"version {read} is read here. Open it with that program, or train it again."
+                f"versions {read - 1} and {read} are read here. Open it with that program, or train it again."
             )
+        if version < read:
+            values = with_former_defaults(values)
         if kind not in configs:
             raise ValueError(f"there is no kind of run {kind!r:.40}")
         config: Config = configs[kind].read(values)

@@ -9,6 +9,7 @@ from typing import Any
 from safetensors import SafetensorError
 from torch import Tensor
 
+from trainers.config import VERSION
 from trainers.data.pixel_range import PIXELS, PixelRange
 from trainers.encoders import ENCODERS, Encoder
 from trainers.errors import UserError
@@ -16,6 +17,7 @@ from trainers.parameters import Choice, entry
 from trainers.runs import RunFolder, checked
 from trainers.runs.atomic_files import read_tensors, write_tensors
 from trainers.runs.damage import reading
+from trainers.runs.earlier import SETTINGS
 from trainers.runs.regular import replaceable
 from trainers.training.arm import under
 from trainers.training.footprint import without_values
@@ -87,6 +89,7 @@ class RunEncoders:
                 )
             tensors = under(tensors, f"{self._class.wraps}.")
         about = {"encoder": json.dumps({"name": self.choice.name, "parameters": dict(self.choice.parameters)})}
+        about[SETTINGS] = str(VERSION)
         about |= zip(("channels", "side"), map(str, self._images), strict=False)
         if self._norm:
             about["norm"] = self._norm

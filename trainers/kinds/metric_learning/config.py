@@ -22,8 +22,14 @@ class MetricLearningConfig(EncoderConfig):
         title="Loss",
         help=f"One to {MAX_ARMS}, e.g. smooth_ap happier:alpha=5,weight_proxy=0.5.",
     )
-    dim: int = parameter(
-        64, low=2, high=4096, log=True, slider=(2, 2048), title="Embedding size", help="Numbers in each embedding."
+    dim: int | None = parameter(
+        None,
+        low=2,
+        high=4096,
+        log=True,
+        slider=(2, 2048),
+        title="Embedding size",
+        help="Numbers in each embedding. Empty: as many as the features under a residual head, else 64.",
     )
     sampler: str = parameter(
         "m_per_class",
@@ -64,6 +70,17 @@ class MetricLearningConfig(EncoderConfig):
     @property
     def encoder_prefix(self) -> str:
         return "encoder/"
+
+    @property
+    def width(self) -> int:
+        """Numbers in each embedding.
+
+        Raises:
+            UserError: the encoder cannot be made.
+        """
+        from trainers.encoders import ENCODERS
+
+        return self.dim or ENCODERS[self.encoder.name].dim(self.encoder.parameters)
 
     @property
     def arms(self) -> int:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from trainers.config import DataChoice
     from trainers.data.base import LoadedData
+    from trainers.encoders.published import AtHand
     from trainers.metrics.measures import Measures
     from trainers.training.footprint import Footprint
     from trainers.training.loop import Loop
@@ -43,7 +44,7 @@ class MetricLearning(Labelled[MetricLearningConfig]):
     config = MetricLearningConfig
     sections = (
         IMAGES,
-        READING,
+        Section(names=("data.image_size", *READING.names), title=READING.title, folded=True),
         Section(
             names=("losses",),
             title="Losses",
@@ -95,7 +96,7 @@ class MetricLearning(Labelled[MetricLearningConfig]):
         """Build the whole encoder, its head included."""
         from trainers.training.footprint import unloaded
 
-        return unloaded(config.encoder, channels=channels, side=side, dim=config.dim)
+        return unloaded(config.encoder, channels=channels, side=side, dim=config.width)
 
     def check(self, config: MetricLearningConfig) -> None:
         """Check that images can be augmented, then as every kind on labelled images."""
@@ -117,23 +118,26 @@ class MetricLearning(Labelled[MetricLearningConfig]):
 
     def configured(self, given: dict[str, Any], flags: Mapping[str, Any] | None = None) -> MetricLearningConfig:
         """Make a configuration; see :meth:`begins_with` for own images of which no encoder is said."""
+        from trainers.encoders import ENCODERS
+
         made, said = super().configured(given, flags), self.layered(given, flags or {})
-        if _ABOUT_ENCODERS & said.keys() or _views(made) > 1:
+        if not _ABOUT_ENCODERS & said.keys() and (known := _at_hand(made.data)) is not None:
+            data = dataclasses.replace(made.data, image_size=made.data.image_size or known.read)
+            made = dataclasses.replace(made, data=data, encoder=known.trained if _several_views(made) else known.frozen)
+        if "learning_rate" in said or made.encoder.name not in ENCODERS:
             return made
-        first, _ = self.begins_with(made.data)
-        return dataclasses.replace(made, **{name: value for name, value in first.items() if name not in said})
+        return dataclasses.replace(made, learning_rate=ENCODERS[made.encoder.name].learning_rate)
 
     def begins_with(self, images: DataChoice) -> tuple[dict[str, Any], str]:
-        """Begin own images with the frozen features of a pretrained encoder, where one is at hand."""
-        from trainers.data import named
+        """Begin photographs with the features of a published encoder, where one is at hand."""
         from trainers.encoders import ENCODERS
-        from trainers.encoders.published import at_hand
 
-        known = at_hand() if named(images.source) is None else None
+        known = _at_hand(images)
         if known is None:
             return super().begins_with(images)
-        rate = ENCODERS[known.encoder.name].learning_rate
-        return {"encoder": known.encoder, "learning_rate": rate}, known.sentence
+        rate = ENCODERS[known.frozen.name].learning_rate
+        first = {"encoder": known.frozen, "learning_rate": rate, "data.image_size": known.read}
+        return first, known.sentence
 
     def rehearse_on(self, config: MetricLearningConfig, data: LoadedData) -> list[str]:
         from trainers.kinds.metric_learning.suited import suit
@@ -149,13 +153,20 @@ class MetricLearning(Labelled[MetricLearningConfig]):
     def sizes(self, config: MetricLearningConfig) -> Mapping[str, int]:
         """Return batch, embedding, cross-batch memory and probe."""
         batch = config.classes_per_batch * config.images_per_class
-        return {"batch": batch, "dim": config.dim, "memory": config.memory, "probe": config.probe_size}
+        return {"batch": batch, "dim": config.width, "memory": config.memory, "probe": config.probe_size}
 
     def advice(self, config: MetricLearningConfig) -> list[str]:
         """List losses that the run's batches do not suit, after what is said of any run."""
+        from trainers.encoders import ENCODERS
         from trainers.kinds.metric_learning.suited import advice
 
-        return [*super().advice(config), *advice(config)]
+        encoder, said = ENCODERS[config.encoder.name], [*super().advice(config), *advice(config)]
+        if encoder.frozen and (seeing := _several_views(config)):
+            said.append(
+                f"{encoder.title} sees each image once, before training, so the views that {seeing} compares are the "
+                "same. The encoder timm with last_blocks=2 sees several."
+            )
+        return said
 
     def alone(self, config: MetricLearningConfig) -> str:
         """Say that one seed and one learning rate decide nothing."""
@@ -181,8 +192,23 @@ class MetricLearning(Labelled[MetricLearningConfig]):
         return [*super().details(config), batch, *(["maps of training images"] if config.probe_of == "train" else ())]
 
 
-def _views(config: MetricLearningConfig) -> int:
-    """Return how many views of an image its losses see; frozen features have one. Unknown losses are refused later."""
+def _at_hand(images: DataChoice) -> AtHand | None:
+    """Return the published encoder that a dataset begins with; None: it is one of the catalogue or of grey drawings, or
+    there is no such encoder.
+    """
+    from trainers.data import named
+    from trainers.data.photographs import are_photographs
+    from trainers.encoders.published import at_hand
+
+    if named(images.source) is not None or not are_photographs(images):
+        return None
+    return at_hand()
+
+
+def _several_views(config: MetricLearningConfig) -> str:
+    """Return the title of the first loss that sees several views of an image; empty: none. Unknown losses are refused
+    later."""
     from trainers.losses import LOSSES
 
-    return max((LOSSES[choice.name].views for choice in config.losses if choice.name in LOSSES), default=1)
+    known = (LOSSES[choice.name] for choice in config.losses if choice.name in LOSSES)
+    return next((loss.title for loss in known if loss.views > 1), "")

@@ -132,7 +132,9 @@ class MetricLearningLoop(LabelledLoop):
         for sentence in advice(config, suited.per_batch):
             self.folder.log(f"note: {sentence}")
         self._epoch = max(1, len(suited.labels) // (suited.per_batch * config.images_per_class))
-        encoder = self._first_encoder(config.dim)
+        encoder = self._first_encoder(config.width)
+        if encoder.origin:
+            self.folder.log(encoder.origin)
         train, test = data.train.images, data.test.images
         if encoder.frozen:
             train, test = (self._features(encoder, data, part, tell) for part in ("train", "test"))
@@ -195,14 +197,14 @@ class MetricLearningLoop(LabelledLoop):
             torch.manual_seed(self.config.seed + 1)  # equal proxies for losses that have them
             descriptor = LOSSES[choice.name]
             loss = descriptor.build(
-                num_classes=classes, dim=self.config.dim, class_labels=first, **dict(choice.parameters)
+                num_classes=classes, dim=self.config.width, class_labels=first, **dict(choice.parameters)
             )
             loss, note = give_memory(
                 loss,
                 descriptor,
                 size=self.config.memory,
                 after=self.config.memory_after,
-                dim=self.config.dim,
+                dim=self.config.width,
                 levels=labels.shape[1],
             )
             if note:

@@ -63,7 +63,7 @@ def footprint(config: MetricLearningConfig, shape: Shape | None = None) -> Footp
         UserError: the encoder cannot be made.
     """
     known = shape or guessed_shape(config.data, classes=config.classes_per_batch)
-    weights, kept, widest = encoder_sizes(config.encoder, known.channels, known.side, config.dim)
+    weights, kept, widest = encoder_sizes(config.encoder, known.channels, known.side, config.width)
     descriptors = [LOSSES[choice.name] for choice in config.losses]
     arms, batch = len(descriptors), config.classes_per_batch * config.images_per_class
     views = max(loss.views for loss in descriptors)
@@ -72,13 +72,13 @@ def footprint(config: MetricLearningConfig, shape: Shape | None = None) -> Footp
     rings = [(config.memory or loss.memory) if loss.gallery else 0 for loss in descriptors]
     return Footprint(
         images=min(known.images * pixels, settings.memory_bytes()),
-        encoders=FLOAT * COPIES * (arms * weights + proxies * known.classes * config.dim),
+        encoders=FLOAT * COPIES * (arms * weights + proxies * known.classes * config.width),
         activations=FLOAT * (encoded_at_once(batch * views, config.chunk) * kept + batch * views * 3 * pixels),
-        memories=sum(3 * ring * (FLOAT * config.dim + 8 * _LEVELS) for ring in rings),
+        memories=sum(3 * ring * (FLOAT * config.width + 8 * _LEVELS) for ring in rings),
         pairs=max(
             _pairs(loss, batch * views, ring, known.classes) for loss, ring in zip(descriptors, rings, strict=True)
         ),
-        evaluation=FLOAT * (2 * config.probe_size * pixels + known.images * config.dim + 2 * _EVALUATED * widest),
+        evaluation=FLOAT * (2 * config.probe_size * pixels + known.images * config.width + 2 * _EVALUATED * widest),
     )
 
 
