@@ -24,6 +24,9 @@ _BROWSER = "tests/browser"
 
 # set at import, before any test module imports a library that reads it
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
+# gradio and lightning set these when they are imported: what is forked is to have the environment of what asks for it
+os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "True")
+os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("RANKSCOPE_LOOK_SECONDS", "0.02")  # whatever waits for another process looks that often

@@ -84,10 +84,13 @@ def test_signals_end_it(tmp_path: Path, number: int) -> None:
     told = {**os.environ, "RANKSCOPE_PLUGINS": str(file)}
     command = [sys.executable, "-m", "trainers", "list", "--runs", str(tmp_path)]
     with subprocess.Popen(command, env=told, cwd=zygote.ROOT, stdout=subprocess.PIPE, process_group=0) as child:
-        assert child.stdout is not None and child.stdout.readline() == b"\n"
-        assert os.getpgid(child.pid) == child.pid and "tests.zygote" in psutil.Process(child.pid).cmdline()
-        os.killpg(child.pid, number)
-        assert child.wait(60) == (130 if number == signal.SIGINT else -number)
+        try:
+            assert child.stdout is not None and child.stdout.readline() == b"\n"
+            assert os.getpgid(child.pid) == child.pid and "tests.zygote" in psutil.Process(child.pid).cmdline()
+            os.killpg(child.pid, number)
+            assert child.wait(60) == (130 if number == signal.SIGINT else -number)
+        finally:
+            child.kill()
 
 
 @pytest.mark.parametrize(

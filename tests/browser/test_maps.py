@@ -192,9 +192,9 @@ def test_levels_colour_and_classes_filter(page: Page) -> None:
     assert "200" in (aisle.text_content() or "")
     aisle.click()
     expect(page.locator('.rs-classes [aria-pressed="true"]')).to_have_count(1)
-    assert page.evaluate(_LOUD) < whole / 2
+    page.wait_for_function(f"(whole) => ({_LOUD})() < whole / 2", arg=whole)
     aisle.click()
-    assert page.evaluate(_LOUD) == whole
+    page.wait_for_function(f"(whole) => ({_LOUD})() === whole", arg=whole)
     page.get_by_role("button", name="product", exact=True).click()
     page.get_by_role("button", name="+12 more").click()
     page.get_by_role("searchbox", name="Find a class").fill("23")

@@ -159,9 +159,13 @@ def what_is_drawn_is_named(page: Page) -> None:
         expect(image).not_to_have_attribute("src", one)
     expect(filled(page).locator("header")).to_contain_text("of the image filled")
     expect(original(page).locator(".rs-box[aria-pressed=true]").first).to_be_visible()
-    original(page).get_by_text("Box", exact=True).click()
-    drag(page, 0.1, 0.3, 0.6, 0.9)
     named = page.locator("#rs-object-what input")
+    for _ in range(5):  # a scene that has not arrived whole takes the tool back when it has
+        original(page).get_by_text("Box", exact=True).click()
+        drag(page, 0.1, 0.3, 0.6, 0.9)
+        with contextlib.suppress(AssertionError):
+            expect(named).not_to_have_value("", timeout=30_000)
+            break
     expect(named).not_to_have_value("")
     expect(filled(page).locator("h3")).to_contain_text(named.input_value())
     page.locator("#rs-object-images .thumbnail-item").nth(2).click()

@@ -6,6 +6,7 @@ from explorer.server.training import SHOWN
 from tests.explorer.served_page import GRADIO_WARNINGS, PREFIX, Served
 from tests.made_up_plan import make_plan, sweep
 from tests.synthetic import alive, make_run
+from tests.waiting import wait
 from trainers.runs import RunFolder
 
 pytestmark = GRADIO_WARNINGS
@@ -38,7 +39,7 @@ def test_everybody_sees_their_own_and_acts_on_no_other(public: Served) -> None:
     assert "said" in act(public, run, "stop", **MINE)
     assert "paused, resumed or stopped" in act(public, run, "delete", **MINE)["error"]
     assert "A run id is 26" in act(public, "../x", "stop", **MINE)["problem"]
-    assert run not in listed(public, **MINE)[0]
+    wait(lambda: run not in listed(public, **MINE)[0])  # it may have begun
     shown, _ = listed(public, viewed=run, **MINE)
     assert run in shown, "the one on screen can be resumed"
 

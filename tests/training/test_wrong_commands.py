@@ -102,7 +102,6 @@ WRONG = (
     ("retrieve", f"{GONE} --row 0 --step -4", "counted from 0; got -4"),
     ("retrieve", f"{GONE} --row 0 --index flat:k=1", "no parameter 'k'"),
     ("mistakes", f"{GONE} --k 0", "at least 1"),
-    ("background", f"{GONE} --list -1", "at least 0"),
     ("export", GONE, GONE),
     ("resume", GONE, GONE),
     ("send", f"{GONE} stop", GONE),
