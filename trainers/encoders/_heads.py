@@ -115,4 +115,5 @@ def fit(head: Any, features: Tensor) -> None:
         head.fit(features)
         return
     *before, linear = head if isinstance(head, nn.Sequential) else [head]
+    assert isinstance(linear, nn.Linear)  # others are refused when they are made
     principal(linear, nn.Sequential(*before)(features))
