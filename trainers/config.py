@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 MAX_ARMS = 6
 """Most models that a run trains in lockstep: the ablation of momentum in MoCo's paper has five values."""
+NORMS = ("batch", "split", "group", "layer")
+"""Normalisation layers of an encoder, see :func:`trainers.encoders.norms.replace_norms`."""
 VERSION = 3
 PRECISIONS = ("auto", "float32", "bf16", "fp16")
 TRACKERS = ("tensorboard", "trackio", "wandb")

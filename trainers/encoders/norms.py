@@ -14,7 +14,6 @@ from trainers.distributed.gather import gathered
 from trainers.distributed.group import world
 from trainers.errors import UserError
 
-NORMS = ("batch", "split", "group", "layer")
 _MOST_GROUPS = 32  # Wu and He 2018, "Group Normalization"
 
 
@@ -116,7 +115,7 @@ def replace_norms(net: nn.Module, norm: str, splits: int = 8) -> nn.Module:
     """Replace every batch normalisation of ``net``; its other layers are the same objects.
 
     Args:
-        norm: one of :data:`NORMS`: ``batch`` changes nothing, ``split`` is
+        norm: one of :data:`trainers.config.NORMS`: ``batch`` changes nothing, ``split`` is
             :class:`SplitBatchNorm`, ``group`` has at most 32 groups of channels, ``layer`` one. A normalisation of
             vectors, not maps, gets one group: 32 groups of 32 numbers would leave nothing of them.
         splits: groups of ``split``.

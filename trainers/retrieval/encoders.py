@@ -11,14 +11,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from trainers.config import Config, DataChoice, RunConfig
+from trainers.config import NORMS, Config, DataChoice, RunConfig
 from trainers.data import load_data
 from trainers.data.base import LoadedData
 from trainers.data.cache import update
 from trainers.data.pixel_range import PIXELS, PixelRange
 from trainers.devices.device import choose
 from trainers.encoders import ENCODERS, Encoder
-from trainers.encoders.norms import NORMS, replace_norms
+from trainers.encoders.norms import replace_norms
 from trainers.errors import UserError
 from trainers.image_text.models import MODELS
 from trainers.kinds import arm_titles, kind_of

@@ -10,8 +10,9 @@ import torch
 from timm.layers import BatchNormAct2d
 from torch import nn
 
+from trainers.config import NORMS
 from trainers.encoders import ENCODERS
-from trainers.encoders.norms import NORMS, SplitBatchNorm, replace_norms
+from trainers.encoders.norms import SplitBatchNorm, replace_norms
 from trainers.kinds.contrastive.moco import shuffled
 
 ROOT = Path(__file__).parents[3]

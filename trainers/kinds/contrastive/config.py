@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
-from trainers.config import MAX_ARMS, DataChoice, EncoderConfig, RunConfig
-from trainers.encoders.norms import NORMS
+from trainers.config import MAX_ARMS, NORMS, DataChoice, EncoderConfig, RunConfig
 from trainers.parameters import Choice, default_of, parameter
 
 COMPARISON, HEAD = "contrastive training", "linear classifier on the frozen encoder"
