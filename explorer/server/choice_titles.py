@@ -32,6 +32,7 @@ TITLES = MappingProxyType(
         "originals": {"all": "All", "matched": "As many as without an object", "none": "None"},
         "part": _PARTS,
         "policy": {"imagenet": "ImageNet", "cifar10": "CIFAR-10", "svhn": "SVHN"},
+        "head": {"residual": "Residual", "linear": "Linear", "mlp": "Two layers"},
         "pooling": {
             "published": "As published",
             "average": "Average",

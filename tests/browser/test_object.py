@@ -97,6 +97,7 @@ def make_room(page: Page) -> None:
     if remove.count():
         remove.click()
         expect(remove).to_have_count(0)
+        page.wait_for_timeout(500)  # as long as a hand takes: Gradio passes over a file that is chosen at once
 
 
 def send(page: Page, name: str, data: bytes) -> None:

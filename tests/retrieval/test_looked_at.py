@@ -132,7 +132,7 @@ def test_the_default_encoder_takes_ten_seconds_of_a_processor_at_most() -> None:
     """For two losses."""
     usual = MetricLearningConfig()
     side = usual.data.image_size or 64
-    network = unloaded(usual.encoder, channels=3, side=side, dim=usual.dim).eval()
+    network = unloaded(usual.encoder, channels=3, side=side, dim=usual.width).eval()
     about = {"run": "", "arm": 0, "step": 0, "digest": "", "channels": 3, "side": side}
     encoder = ImageEncoder(**about, network=network, device=torch.device("cpu"))  # type: ignore[arg-type]
     image = torch.randint(0, 256, (3, side, side), dtype=torch.uint8)

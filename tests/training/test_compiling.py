@@ -208,6 +208,7 @@ def test_a_compiled_run_resumes_to_the_bit(tmp_path: Path, images: Path, kind: s
 def test_what_a_machine_lacks_is_named(tmp_path: Path, images: Path, lacks: dict[str, str], said: str) -> None:
     (tmp_path / "file").touch()
     words = ["--data", str(images), "--losses", "supcon", "--steps", "1", "--compiled", "--device", "cpu"]
+    words += ["--encoder", "conv4"]
     done = subprocess.run(
         [sys.executable, "-m", "trainers", "train", *words, "--runs", str(tmp_path / "runs")],
         env=os.environ | {name: value.format(tmp_path) for name, value in lacks.items()},

@@ -27,8 +27,10 @@ from trainers.config import DataChoice
 from trainers.data import settings
 from trainers.data.base import LoadedData
 from trainers.data.roles import Roles
+from trainers.encoders import ENCODERS
 from trainers.kinds.base import Preset
 from trainers.kinds.metric_learning.config import MetricLearningConfig
+from trainers.kinds.metric_learning.frozen_features import BATCH
 from trainers.losses import LOSSES, LossDescriptor
 from trainers.metrics.names import check_size
 from trainers.parameters import Choice, make
@@ -69,6 +71,8 @@ def footprint(config: MetricLearningConfig, shape: Shape | None = None) -> Footp
     views = max(loss.views for loss in descriptors)
     pixels = known.channels * known.side**2
     proxies = sum(loss.proxies * (_LEVELS if loss.level_proxies else 1) for loss in descriptors)
+    frozen = ENCODERS[config.encoder.name].frozen  # its features are computed from few images at a time
+    seen, at_once = (BATCH, BATCH) if frozen else (config.probe_size, _EVALUATED)
     rings = [(config.memory or loss.memory) if loss.gallery else 0 for loss in descriptors]
     return Footprint(
         images=min(known.images * pixels, settings.memory_bytes()),
@@ -78,7 +82,7 @@ def footprint(config: MetricLearningConfig, shape: Shape | None = None) -> Footp
         pairs=max(
             _pairs(loss, batch * views, ring, known.classes) for loss, ring in zip(descriptors, rings, strict=True)
         ),
-        evaluation=FLOAT * (2 * config.probe_size * pixels + known.images * config.width + 2 * _EVALUATED * widest),
+        evaluation=FLOAT * (2 * seen * pixels + known.images * config.width + 2 * at_once * widest),
     )
 
 
