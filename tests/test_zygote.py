@@ -70,6 +70,7 @@ def probed(place: Path, *, warm: bool, **options: Any) -> tuple[dict[str, Any], 
 def test_a_forked_process_finds_what_a_cold_one_finds(tmp_path: Path) -> None:
     options = {"start_new_session": True, "told": {"OMP_NUM_THREADS": "2"}}
     (cold, _), (warm, own) = (probed(tmp_path, warm=warm, **dict(options)) for warm in (False, True))
+    assert cold.pop("threads")[0] == 1 and warm.pop("threads") == [1, 2]
     assert set(cold.pop("filters")) <= set(warm.pop("filters"))  # libraries that are loaded add some
     assert {name: (cold[name], warm[name]) for name in cold if warm[name] != cold[name]} == {}
     assert cold["child"] == [2, True]
