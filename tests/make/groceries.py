@@ -16,7 +16,7 @@ import numpy as np
 from datasets import Image, load_dataset
 
 from tests.programs import arguments, command
-from trainers.data.labelled.datasets.known import GROCERIES
+from trainers.data.labelled.datasets.groceries import FILE
 
 EACH = 20
 LEVELS = ("category", "coarse_label", "fine_label")
@@ -29,9 +29,9 @@ def main(argv: list[str]) -> None:
     """Choose and write."""
     flags = arguments(__doc__, argv, source=("shared/data/grocery_store", "folder with its README and data/*.parquet"))
     images = {name: files for split in ("train", "test") for name, files in chosen(Path(flags.source), split).items()}
-    write(GROCERIES, images)
-    assert GROCERIES.stat().st_size <= MOST, f"{GROCERIES.stat().st_size:,} bytes"
-    print(f"wrote {len(images):,} photographs to {GROCERIES} ({GROCERIES.stat().st_size / 1e6:.2f} MB)")
+    write(FILE, images)
+    assert FILE.stat().st_size <= MOST, f"{FILE.stat().st_size:,} bytes"
+    print(f"wrote {len(images):,} photographs to {FILE} ({FILE.stat().st_size / 1e6:.2f} MB)")
 
 
 def chosen(source: Path, split: str) -> dict[str, bytes]:

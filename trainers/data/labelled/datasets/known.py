@@ -1,5 +1,4 @@
-"""Well-known datasets with their columns and splits pinned, one that ships and those of the Hub; they load like any
-other."""
+"""Well-known Hub datasets with their columns and splits pinned. They load like any other."""
 
 from __future__ import annotations
 
@@ -13,7 +12,6 @@ from trainers.data.labelled.descriptor import SourceDescriptor
 from trainers.data.labelled.loader import load_source
 from trainers.data.labelled.report import DataReport, inspect_source, peek_source
 from trainers.data.reachable import away
-from trainers.data.sources import SHIPPED
 from trainers.progress import Progress
 
 
@@ -59,7 +57,22 @@ class Known:
         """Return why it cannot be had now; None: it is on this machine, or can be fetched."""
         from trainers.data.labelled.hub import is_here
 
-        return None if self.hub in SHIPPED or is_here(self.hub, self.subset) else away()
+        return None if is_here(self.hub, self.subset) else away()
+
+    def descriptor(self, order: int) -> SourceDescriptor:
+        """Return the entry of the catalogue."""
+        return SourceDescriptor(
+            name=self.name,
+            title=self.title,
+            sentence=self.sentence,
+            licence=self.licence or "see its card",
+            load=self.load,
+            peek=self.peek,
+            inspect=self.inspect,
+            pinned=self.pinned,
+            missing=self.missing,
+            order=order,
+        )
 
     def pinned(self, choice: DataChoice) -> DataChoice:
         """Return the choice with this dataset's own columns and splits wherever it leaves them open."""
@@ -69,14 +82,8 @@ class Known:
         )
 
 
-GROCERIES = SHIPPED["groceries"]
-"""Photographs that ``python -m tests.make.groceries`` writes; licence and source lie beside them."""
 # fmt: off
 KNOWN = (
-    Known(name="groceries", title="Groceries",
-          sentence="1,080 photographs of 54 products in shops, with kind and category; come with the program.",
-          hub="groceries", licence="MIT", train_split="train", test_split="test", label_columns=None,
-          levels=("product", "kind", "category")),
     Known(name="cifar100", title="CIFAR-100",
           sentence="60,000 tiny images of 100 things in 20 groups.",
           hub="uoft-cs/cifar100", licence="unknown", subset="cifar100",
@@ -105,18 +112,4 @@ KNOWN = (
 )
 # fmt: on
 
-DESCRIPTORS = tuple(
-    SourceDescriptor(
-        name=known.name,
-        title=known.title,
-        sentence=known.sentence,
-        licence=known.licence or "see its card",
-        load=known.load,
-        peek=known.peek,
-        inspect=known.inspect,
-        pinned=known.pinned,
-        missing=known.missing,
-        order=0 if known.hub in SHIPPED else 200 + index,
-    )
-    for index, known in enumerate(KNOWN)
-)
+DESCRIPTORS = tuple(known.descriptor(order=200 + index) for index, known in enumerate(KNOWN))
