@@ -1,8 +1,8 @@
-"""``python -m tests.make.groceries``: write the photographs that ship, ``assets/groceries``, of a larger part of Grocery
-Store: Parquet files of its products, kinds and categories, in a split for training and one of other products.
+"""``python -m tests.make.groceries``: write the photographs that ship, ``assets/groceries``.
 
-The same files give the same bytes: of a product's photographs, but for the twentieth whose files are largest, every so
-many is taken in the order of their names.
+They are part of a larger part of Grocery Store, Parquet files of its products, kinds and categories in two splits. The
+same files give the same bytes: of a product's photographs, but for the twentieth whose files are largest, every so many
+is taken in the order of their names.
 """
 
 from __future__ import annotations
