@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from trainers.data.labelled.datasets.known import Known
 from trainers.data.sources import SHIPPED
 
-NAME = "groceries"
+NAME, IMAGES = "groceries", 1_080
 FILE = SHIPPED[NAME]
 """Written by ``python -m tests.make.groceries``; licence and source lie beside it."""
 
@@ -27,7 +27,7 @@ class Shipped(Known):
 DESCRIPTOR = Shipped(
     name=NAME,
     title="Groceries",
-    sentence="1,080 photographs of 54 products in shops, with kind and category; they come with the program.",
+    sentence=f"{IMAGES:,} photographs of 54 products in shops, with kind and category; they come with the program.",
     hub=NAME,
     licence="MIT",
     label_columns=None,
