@@ -1,9 +1,16 @@
 """Which losses learn on which encoder at equal time: python -m tests.benchmarks.encoders [--seconds 80] [--data drawn]
 
+    python -m tests.benchmarks.encoders --encoders timm_frozen:side=160 --side 128 --data grocery_store cifar100 \\
+        --seconds 4 --seeds 0 1 2
+
 Every loss of the menu trains every encoder from the same weights on the same batches, with the application's settings,
 for the same number of processor seconds (all threads together: 80 are 40 seconds on two cores). Only training counts:
 no looking, no loading, no first step. Then R@1 over the whole test set, the mean cosine between test images (near 1:
 everything looks alike), and for each encoder the mean and the worst over the losses.
+
+With a frozen encoder, as in the second line (the one that photographs begin with), the losses train its head and are
+compared with the features as they are (step 0) by R@1 and mAP@R, in means over the seeds. Losses with several views are
+named and left out: frozen features have one view.
 
 Results go to --kept as they come; what is there already is not trained again. Set OMP_WAIT_POLICY=PASSIVE.
 """
@@ -20,6 +27,7 @@ from functools import partial
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from tests.benchmarks._harness import timed
 from tests.programs import arguments, markdown, report, say
@@ -28,10 +36,11 @@ from trainers import optimization
 from trainers.config import DataChoice
 from trainers.data import load_data
 from trainers.data.base import LoadedData
-from trainers.encoders import ENCODERS
+from trainers.encoders import ENCODERS, Encoder
 from trainers.kinds.metric_learning.batches import ImageBatch, ImageBatches
 from trainers.kinds.metric_learning.config import MetricLearningConfig
 from trainers.kinds.metric_learning.evaluation import embed
+from trainers.kinds.metric_learning.frozen_features import fit_head, frozen_features
 from trainers.kinds.metric_learning.loop import LossArm
 from trainers.losses import LOSSES
 from trainers.losses._memory import give_memory
@@ -42,6 +51,8 @@ from trainers.samplers import SAMPLERS
 from trainers.training.stage import Stage
 
 KITS = ("omniglot", "cifar100", "grocery_store")
+AS_IT_IS = ""
+"""In place of a loss: nothing is trained."""
 PLAIN = ("omniglot",)
 """Sets whose images are not augmented, but for losses that need views of them."""
 CPU = torch.device("cpu")
@@ -69,21 +80,58 @@ class Case:
     warm_up: int
 
 
+@dataclass(frozen=True)
+class Seen:
+    """A set as an encoder sees it: its images, or the features of a frozen encoder, whose head has been fitted."""
+
+    data: LoadedData
+    encoder: Encoder
+    train: Tensor
+    test: Tensor
+    labels: Tensor
+
+    @classmethod
+    def of(cls, case: Case, data: LoadedData) -> Seen:
+        """Make the encoder of a case, and compute features where it is frozen."""
+        name, given = parse_choice(case.encoder)
+        compact = torch.unique(data.train.labels[:, 0], return_inverse=True)[1]
+        torch.manual_seed(case.seed)
+        encoder = ENCODERS[name].build(
+            channels=data.train.images.shape[1],
+            side=data.train.images.shape[2],
+            dim=ENCODERS[name].dim(given),
+            parameters=given,
+        )
+        train, test = data.train.images, data.test.images
+        if encoder.frozen:
+            train, test = (
+                frozen_features(encoder, images, fingerprint=data.mark(part), device=CPU, progress=silent)
+                for part, images in (("train", train), ("test", test))
+            )
+        if encoder.fitted:
+            fit_head(encoder, train, CPU, silent)
+        return cls(data, encoder, train, test, torch.cat([compact[:, None], data.train.labels[:, 1:]], dim=1))
+
+
 class Course:
     """The batches of one case, and the arm that is stepped over them."""
 
-    def __init__(self, case: Case, data: LoadedData) -> None:
+    def __init__(self, case: Case, seen: Seen) -> None:
         config = MetricLearningConfig()
-        classes, compact = torch.unique(data.train.labels[:, 0], return_inverse=True)
-        labels = torch.cat([compact[:, None], data.train.labels[:, 1:]], dim=1)
-        self.images, self.labels = data.train.images, labels
-        per_batch = min(config.classes_per_batch, len(classes))
-        self.sampler = SAMPLERS[config.sampler].build(labels, per_batch, config.images_per_class, case.seed)
-        self.arm = _arm(case, config, labels, self.images.shape)
+        self.images, self.labels = seen.train, seen.labels
+        per_batch = min(config.classes_per_batch, int(self.labels[:, 0].max()) + 1)
+        self.sampler = SAMPLERS[config.sampler].build(self.labels, per_batch, config.images_per_class, case.seed)
+        self.arm = _arm(case, config, seen)
         views = self.arm.descriptor.views
-        self.plain = Path(case.data).name in PLAIN and views == 1
-        train = dataclasses.replace(data.train, labels=labels)
-        self.batches = ImageBatches(train, self.sampler, features=None, views=views, seed=case.seed, device=CPU)
+        self.plain = Path(case.data).name in PLAIN and views == 1 and not seen.encoder.frozen
+        self.batches = ImageBatches(
+            dataclasses.replace(seen.data.train, labels=self.labels),
+            self.sampler,
+            features=seen.train if seen.encoder.frozen else None,
+            views=views,
+            seed=case.seed,
+            device=CPU,
+        )
 
     def batch(self, step: int) -> ImageBatch:
         """Batch ``step``, augmented unless this set is taken as it is."""
@@ -97,19 +145,16 @@ class Course:
         self.arm.step(self.batch(step), factor)
 
 
-def _arm(case: Case, config: MetricLearningConfig, labels: torch.Tensor, shape: Sequence[int]) -> LossArm:
-    name, parameters = parse_choice(case.encoder)
-    torch.manual_seed(case.seed)
-    encoder = ENCODERS[name].build(channels=shape[1], side=shape[2], dim=config.width, parameters=parameters)
+def _arm(case: Case, config: MetricLearningConfig, seen: Seen) -> LossArm:
+    name, given = parse_choice(case.encoder)
+    labels, dim = seen.labels, ENCODERS[name].dim(given)
     descriptor = LOSSES[case.loss]
     torch.manual_seed(case.seed + 1)
-    loss = descriptor.build(
-        num_classes=int(labels[:, 0].max()) + 1, dim=config.width, class_labels=torch.unique(labels, dim=0)
-    )
-    memory = {"size": config.memory, "after": config.memory_after, "dim": config.width, "levels": labels.shape[1]}
+    loss = descriptor.build(num_classes=int(labels[:, 0].max()) + 1, dim=dim, class_labels=torch.unique(labels, dim=0))
+    memory = {"size": config.memory, "after": config.memory_after, "dim": dim, "levels": labels.shape[1]}
     loss, _ = give_memory(loss, descriptor, **memory)
     rate = case.rate or ENCODERS[name].learning_rate
-    arm = LossArm(0, descriptor, loss, encoder, CPU)
+    arm = LossArm(0, descriptor, loss, copy.deepcopy(seen.encoder), CPU)
     arm.begin(Stage.of(dataclasses.replace(config, learning_rate=rate)))
     return arm
 
@@ -127,22 +172,29 @@ def train(course: Course, case: Case) -> int:
     return step
 
 
-def run(case: Case, data: LoadedData) -> Result:
-    """Train and score one case: R@1 and mean cosine over the whole test set, and the steps."""
-    course = Course(case, data)
-    steps = train(course, case)
-    rows = embed(course.arm.encoder, data.test.images, CPU)
-    score = float(evaluate(rows, data.test.labels, metrics=["R_at_1"])["R_at_1"])
+def score(encoder: Encoder, seen: Seen) -> Result:
+    """R@1, mAP@R and mean cosine of the whole test set."""
+    rows = embed(encoder, seen.test, CPU)
+    scores = evaluate(rows, seen.data.test.labels, metrics=["R_at_1", "AP_at_R"])
     count, total = len(rows), float(rows.double().sum(0).square().sum())
     cosine = (total - count) / (count * (count - 1))
-    return {**dataclasses.asdict(case), "R_at_1": score, "cosine": cosine, "steps": steps}
+    return {"R_at_1": float(scores["R_at_1"]), "AP_at_R": float(scores["AP_at_R"]), "cosine": cosine}
+
+
+def run(case: Case, seen: Seen) -> Result:
+    """Train and score one case; without a loss the encoder is scored as it is."""
+    if case.loss == AS_IT_IS:
+        return {**dataclasses.asdict(case), **score(seen.encoder, seen), "steps": 0}
+    course = Course(case, seen)
+    steps = train(course, case)
+    return {**dataclasses.asdict(case), **score(course.arm.encoder, seen), "steps": steps}
 
 
 # ----------------------------------------------------------------- tables
 
 
-Scores = Mapping[tuple[str, str, str], Result]
-"""By data, loss and encoder."""
+Scores = Mapping[tuple[str, str, str], Sequence[Result]]
+"""By data, loss and encoder: one a seed."""
 
 
 def table(found: Scores, losses: Sequence[str], sets: Sequence[str], encoders: Sequence[str]) -> str:
@@ -150,24 +202,60 @@ def table(found: Scores, losses: Sequence[str], sets: Sequence[str], encoders: S
     columns = [(data, encoder) for data in sets for encoder in encoders]
     measured = {(data, encoder) for data, _, encoder in found}
     columns = [column for column in columns if column in measured]
-    spent = {(data, encoder): result["seconds"] for (data, _, encoder), result in found.items()}
+    spent = {(data, encoder): results[0]["seconds"] for (data, _, encoder), results in found.items()}
     named = ", {}" if len(encoders) > 1 else ""
     head = ["loss", *(f"{Path(d).name}{named.format(e)} ({spent[d, e]:g} s)" for d, e in columns)]
     rows: list[list[str]] = []
     for loss in losses:
-        cells = [found.get((data, loss, encoder)) for data, encoder in columns]
+        cells = [found.get((data, loss, encoder), ()) for data, encoder in columns]
         if any(cells):
             rows.append([LOSSES[loss].title, *(_cell(cell) for cell in cells)])
     scores = [[found[d, loss, e] for loss in losses if (d, loss, e) in found] for d, e in columns]
-    values = [[float(str(result["R_at_1"])) for result in column] for column in scores]
+    values = [[_mean(results, "R_at_1") for results in column] for column in scores]
     rows.append(["**mean**", *(f"{statistics.mean(column):.3f}" for column in values)])
     rows.append(["**worst**", *(f"{min(column):.3f}" for column in values)])
     rows.append(["**worst / best**", *(f"{min(column) / max(column):.2f}" for column in values)])
     return markdown(head, rows)
 
 
-def _cell(result: Result | None) -> str:
-    return "" if result is None else f"{result['R_at_1']:.3f} ({result['cosine']:.2f})"
+def _cell(results: Sequence[Result]) -> str:
+    if not results:
+        return ""
+    return f"{_mean(results, 'R_at_1'):.3f} ({_mean(results, 'cosine'):.2f})"
+
+
+def against_features(found: Scores, losses: Sequence[str], sets: Sequence[str], encoder: str) -> str:
+    """A row per loss: R@1 and mAP@R on each set in means over the seeds, and how far above the features they are."""
+    base = {data: _means(found[data, AS_IT_IS, encoder]) for data in sets}
+    rows = [["*features as they are*", *(f"{value:.3f}" for data in sets for value in base[data])]]
+    gains: dict[str, list[tuple[float, float]]] = {data: [] for data in sets}
+    for loss in losses:
+        row = [LOSSES[loss].title]
+        for data in sets:
+            means = _means(found[data, loss, encoder])
+            recall, precision = (value - start for value, start in zip(means, base[data], strict=True))
+            gains[data].append((recall, precision))
+            row += [f"{means[0]:.3f} ({recall:+.3f})", f"{means[1]:.3f} ({precision:+.3f})"]
+        rows.append(row)
+    summary = ["**above the features, worst, median**"]
+    for data in sets:
+        recalls, precisions = zip(*gains[data], strict=True)
+        for values, start in zip((recalls, precisions), base[data], strict=True):
+            middle = statistics.median(values)
+            summary.append(
+                f"{sum(value > 0 for value in values)} of {len(values)}, {min(values):+.3f}, "
+                f"{middle:+.3f} ({middle / start:+.1%})"
+            )
+    head = ["loss", *(f"{Path(data).name}, {title}" for data in sets for title in ("R@1", "mAP@R"))]
+    return markdown(head, [*rows, summary])
+
+
+def _means(results: Sequence[Result]) -> tuple[float, float]:
+    return _mean(results, "R_at_1"), _mean(results, "AP_at_R")
+
+
+def _mean(results: Sequence[Result], key: str) -> float:
+    return statistics.mean(float(str(one[key])) for one in results)
 
 
 # ----------------------------------------------------------------- the command
@@ -178,24 +266,33 @@ def kept(path: Path) -> list[Result]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
 
-def measure(cases: Sequence[Case], path: Path, *, training: bool = True) -> Scores:
-    """Run the cases that are not kept yet, one after the other, and keep them; without training leave them out."""
+def measure(cases: Sequence[Case], path: Path, side: int | None, *, training: bool = True) -> Scores:
+    """Run the cases that are not kept yet, one after the other, and keep them; without training leave them out.
+
+    Args:
+        side: of the images, in pixels; None: the set's own.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     fields = [field.name for field in dataclasses.fields(Case)]
     done = {tuple(result[name] for name in fields): result for result in kept(path)}
-    loaded: dict[str, LoadedData] = {}
+    seen: dict[tuple[str, str, int], Seen] = {}
     for number, case in enumerate(cases, start=1):
         key = dataclasses.astuple(case)
         if key in done or not training:
             continue
-        if case.data not in loaded:
-            loaded[case.data] = load_data(DataChoice(source=_source(case.data)), silent)
-        done[key] = run(case, loaded[case.data])
+        looked = (case.data, case.encoder, case.seed)
+        if looked not in seen:
+            seen.clear()
+            seen[looked] = Seen.of(case, load_data(DataChoice(source=_source(case.data), image_size=side), silent))
+        done[key] = run(case, seen[looked])
         with path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(done[key]) + "\n")
-        say(f"{number}/{len(cases)} {case.data} {case.encoder} {case.loss} {_cell(done[key])}")
-    results = [done[key] for key in map(dataclasses.astuple, cases) if key in done]
-    return {(str(result["data"]), str(result["loss"]), str(result["encoder"])): result for result in results}
+        say(f"{number}/{len(cases)} {case.data} {case.encoder} {case.loss} {_cell([done[key]])}")
+    found: dict[tuple[str, str, str], list[Result]] = {}
+    for case in cases:
+        if (result := done.get(dataclasses.astuple(case))) is not None:
+            found.setdefault((case.data, case.loss, case.encoder), []).append(result)
+    return found
 
 
 def _source(name: str) -> str:
@@ -213,7 +310,8 @@ def main() -> None:
         data=(["drawn", *there], "kits, folders or catalogue names; NAME=SECONDS where they differ from --seconds"),
         seconds=(80.0, "processor seconds of training for each"),
         threads=(1, "of torch"),
-        seed=(0, "of weights and batches"),
+        seeds=([0], "of weights and batches"),
+        side=(int, "pixels to which images are read, in place of the set's own"),
         learning_rate=(float, "in place of the encoder's own"),
         warm_up=(optimization.WARM_UP_STEPS, "steps"),
         kept=(Path("runs/encoders.jsonl"), "results, one a line"),
@@ -223,15 +321,21 @@ def main() -> None:
     )
     torch.set_num_threads(options.threads)
     sets = {name: float(own or options.seconds) for name, _, own in (text.partition("=") for text in options.data)}
-    same = (options.threads, options.seed, options.learning_rate, options.warm_up)
+    frozen = all(ENCODERS[parse_choice(encoder)[0]].frozen for encoder in options.encoders)
+    losses = [name for name in options.losses if not frozen or LOSSES[name].views == 1]
+    if left := [LOSSES[name].title for name in options.losses if name not in losses]:
+        say(f"Left out, because frozen features have one view of an image: {', '.join(left)}.")
     cases = [
-        Case(data, encoder, loss, seconds, *same)
+        Case(data, encoder, loss, seconds, options.threads, seed, options.learning_rate, options.warm_up)
         for data, seconds in sets.items()
-        for loss in options.losses
         for encoder in options.encoders
+        for seed in options.seeds
+        for loss in [*([AS_IT_IS] if frozen else ()), *losses]
     ]
-    found = measure(cases, options.kept, training=not options.no_training)
-    report(options.marker, table(found, options.losses, list(sets), options.encoders), options.write)
+    found = measure(cases, options.kept, options.side, training=not options.no_training)
+    tables = [against_features(found, losses, list(sets), encoder) for encoder in options.encoders] if frozen else []
+    told = "\n\n".join(tables) or table(found, losses, list(sets), options.encoders)
+    report(options.marker, told, options.write)
 
 
 if __name__ == "__main__":

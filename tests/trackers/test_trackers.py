@@ -38,11 +38,14 @@ TRAIN = """
 import contextlib, io, sys
 from pathlib import Path
 from tests.tiny import tiny_config, write_images
+from tests.waiting import PATIENCE
 from trainers.cli.main import main
 from trainers.kinds import check
 from trainers.runs import RunFolder
+from trainers.trackers import mirror
 from trainers.worker import Worker
 
+mirror.WAIT_SECONDS = PATIENCE
 images = write_images(Path("images"))
 for name in sys.argv[1:]:
     config = tiny_config(images, steps=100, track=name)
