@@ -22,18 +22,20 @@ LARGEST = 8192
 """Images of a batch, views counted once, of which every process computes the whole loss."""
 
 
-def share_queries(net: LossModule, entry: LossDescriptor) -> None:
-    """Have a loss compute the part of this process of batches that are larger than :data:`LARGEST`.
+Terms = Callable[..., dict[str, Tensor]]
+"""As :meth:`trainers.losses.LossModule.terms`."""
 
-    A call then raises UserError for a loss of which the parts do not add up, and for one with a memory.
+
+def shared_terms(net: LossModule, entry: LossDescriptor) -> Terms:
+    """Return what computes the terms of a loss; of several processes each computes its part of batches that are larger
+    than :data:`LARGEST`.
+
+    A call for such a batch raises UserError for a loss whose parts do not add up, and for one with a memory.
     """
-    if world() > 1:
-        vars(net)["terms"] = _SharedTerms(net, entry)
+    return _SharedTerms(net, entry) if world() > 1 else net.terms
 
 
-def part(
-    terms: Callable[..., dict[str, Tensor]], embeddings: Tensor, labels: Tensor, first: int, of: int
-) -> dict[str, Tensor]:
+def part(terms: Terms, embeddings: Tensor, labels: Tensor, first: int, of: int) -> dict[str, Tensor]:
     """Return the terms of the queries ``first``, ``first + of``, ... against the whole batch, divided by ``of``.
 
     Args:
@@ -47,21 +49,21 @@ def part(
 
 
 class _SharedTerms:
-    """In the place of a loss's ``terms``."""
+    """The terms of a loss over a batch that several processes share."""
 
     def __init__(self, net: LossModule, entry: LossDescriptor) -> None:
-        self._net, self._entry, self._terms, self._hooked = net, entry, net.terms, False
+        self._net, self._entry, self._hooked = net, entry, False
 
     def __call__(self, embeddings: Tensor, labels: Tensor, *more: Any, **known: Any) -> dict[str, Tensor]:
         if len(embeddings) <= LARGEST:
-            return self._terms(embeddings, labels, *more, **known)
+            return self._net.terms(embeddings, labels, *more, **known)
         self._check(len(embeddings))
         if not self._hooked:  # of its weights the mean over the processes is taken, as if each had the whole gradient
             self._hooked = True
             for weight in self._net.parameters():
                 weight.register_hook(lambda gradient: gradient * world())
         whole: Tensor = _Added.apply(embeddings)
-        losses = part(self._terms, whole, labels, rank(), world())
+        losses = part(self._net.terms, whole, labels, rank(), world())
         return {name: _of_all(term) for name, term in losses.items()}
 
     def _check(self, images: int) -> None:

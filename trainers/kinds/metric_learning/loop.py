@@ -29,7 +29,7 @@ from trainers.progress import Progress
 from trainers.training.arm import Arm
 from trainers.training.evaluation import Finish
 from trainers.training.labelled_loop import LabelledLoop
-from trainers.training.query_shares import share_queries
+from trainers.training.query_shares import shared_terms
 from trainers.training.stage import Stage
 
 
@@ -44,7 +44,7 @@ class LossArm(Arm):
         self.descriptor = descriptor
         self.encoder = encoder.to(device).to(memory_format=self.layout)
         self.loss = loss.to(device)
-        share_queries(self.loss, descriptor)
+        self._terms = shared_terms(self.loss, descriptor)
         super().__init__(index, descriptor.title, {"encoder": self.encoder, "loss": self.loss}, device)
 
     def groups(self, networks: Mapping[str, nn.Module], stage: Stage) -> list[dict[str, Any]]:
@@ -78,7 +78,7 @@ class LossArm(Arm):
             embeddings = embeddings.reshape(len(views), len(views[0]), -1).transpose(0, 1)
         embeddings = whole(embeddings)
         with torch.autocast(self._device.type, enabled=False):
-            terms = self.loss.terms(embeddings, batch.labels)
+            terms = self._terms(embeddings, batch.labels)
             loss = torch.stack(list(terms.values())).sum()
         self.descend(loss, factor, batch.step, batch.rows)
         scalars: dict[str, Tensor | float] = {"loss": loss.detach(), "examples": float(len(images) * world())}
