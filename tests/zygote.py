@@ -50,7 +50,7 @@ READ_LATE = re.compile(
     "|SETTINGS|LARGEST|STOP_AFTER|NORM|FAILS"  # of tests.distributed
     "|(LOCAL_)?RANK|WORLD_SIZE|MASTER_(ADDR|PORT)|CUDA_VISIBLE_DEVICES|PWD|OLDPWD|SHLVL|_"
     # what cv2, timm, open_clip and umap set when they are imported; ray is imported late
-    "|LD_LIBRARY_PATH|TORCHINDUCTOR_CACHE_DIR|TOKENIZERS_PARALLELISM|KMP_DUPLICATE_LIB_OK|KMP_INIT_AT_FORK|RAY_\w+"
+    r"|LD_LIBRARY_PATH|TORCHINDUCTOR_CACHE_DIR|TOKENIZERS_PARALLELISM|KMP_DUPLICATE_LIB_OK|KMP_INIT_AT_FORK|RAY_\w+"
 )
 """Variables that are read when they are needed; of the first two :func:`_become` does what libraries do on import."""
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
