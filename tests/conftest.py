@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,10 +36,11 @@ os.environ.setdefault("GRADIO_SERVER_PORT", str(7860 + 100 * _WORKER))
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _cache_of_our_own() -> Iterator[None]:
-    """Decoded and drawn images are shared by the tests of one session and by nobody else."""
-    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RANKSCOPE_CACHE", folder)
+def _cache_of_our_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Decoded and drawn images are shared by the processes of one run of pytest and by nobody else."""
+    base = tmp_path_factory.getbasetemp()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RANKSCOPE_CACHE", str((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"))
         yield
 
 
