@@ -16,7 +16,8 @@ from tests.tiny import write_images
 from trainers.errors import ParameterError, RunError, UserError
 from trainers.metrics import evaluate
 
-SMALL = {"steps": 3, "probe_size": 30, "device": "cpu", "threads": 1, "encoder": "conv4:width=8", "dim": 16, "quiet": True}
+TINY = {"device": "cpu", "threads": 1, "encoder": "conv4:width=8"}
+SMALL = {**TINY, "steps": 3, "probe_size": 30, "dim": 16, "quiet": True}
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +121,7 @@ def test_what_is_wrong_is_said_and_leaves_no_run(tmp_path: Path, settings: dict[
 
 
 def test_pretraining_and_fine_tuning_are_runs_too(images: Path, tmp_path: Path) -> None:
-    small = {"runs": tmp_path, "quiet": True, "steps": 2, "device": "cpu", "threads": 1, "encoder": "conv4:width=8"}
+    small = {**TINY, "runs": tmp_path, "quiet": True, "steps": 2}
     data = {"source": str(images), "image_size": 16, "held_out": "images"}
     pretrained = rankscope.pretrain(data, ["simclr"], batch=16, head_steps=1, probe_size=30, **small)
     assert pretrained.phase == "finished" and len(pretrained.losses) == 1
