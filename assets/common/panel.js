@@ -4,7 +4,7 @@ import { Chart, curve, edge, named, rounded } from "./chart.js";
 import { el, grouped, say } from "./dom.js";
 import { brief } from "./names.js";
 import { ink } from "./palette.js";
-import { ruleX } from "../vendor/plot.js";
+import { ruleX, text } from "../vendor/plot.js";
 
 const HEIGHT = 102;
 const SHARE = "share"; // a number from 0 to 1
@@ -25,16 +25,19 @@ export class Panel {
   }
 
   /** `stages`: [step, title] of each; all but the first get a dotted line where they begin. `beside`: lines of a
-   * baseline, [line, arm or null]. */
-  draw(series, last, stages = [], beside = []) {
+   * baseline, [line, arm or null]; `levels`: {title, value} of what stays the same, left out below all lines. */
+  draw(series, last, stages = [], beside = [], levels = []) {
     const keys = [[this.key, ""], [this.dashed, " rs-dashed"]].flatMap(([key, form]) => (key ? series.arms(key).map((line, arm) => [line, ink(arm) + form]) : []));
     const lines = [...beside.map(([line, arm]) => [line, `${arm === null ? "rs-grey" : ink(arm)} rs-dotted`]), ...keys].filter(([line]) => line.length);
-    const now = JSON.stringify([last, stages, lines.map(([line, kind]) => [line.length, line.at(-1), kind])]);
+    const least = Math.min(...lines.flatMap(([line]) => line.map(([, value]) => value)));
+    const level = levels.filter(({ value }) => value >= least);
+    const now = JSON.stringify([last, stages, level, lines.map(([line, kind]) => [line.length, line.at(-1), kind])]);
     if (now === this.drawn) return; // only the cursor moves
     this.drawn = now;
-    const limits = domain(lines.flatMap(([line]) => line.map(([, value]) => value)), this.unit);
+    const limits = domain([...lines.flatMap(([line]) => line.map(([, value]) => value)), ...level.map(({ value }) => value)], this.unit);
     const begins = ruleX(stages.map(([step]) => step).filter(Boolean), { className: "rs-cursor rs-begin" });
-    const marks = [begins, ...lines.map(([line, kind]) => curve(sparse(line), kind))];
+    const rules = level.flatMap(({ title, value }) => [curve([[0, value], [last, value]], "rs-grey rs-dashed"), text([[last, value]], { text: [title], className: "rs-levelname", textAnchor: "end", dy: -5 })]);
+    const marks = [begins, ...rules, ...lines.map(([line, kind]) => curve(sparse(line), kind))];
     const axis = lines.length ? [named(limits, tick)] : [];
     this.chart.show(() => ({ height: this.height, x: { domain: [0, last] }, y: { domain: limits }, marks: [edge(), ...axis, ...marks] }));
   }

@@ -12,10 +12,10 @@ import { table, tableBox } from "../common/table.js";
 
 const DOTTED = "dotted: baseline";
 
-/** `on`: {seek(step)} when a panel is clicked; `baseline`: see baseline.js. */
+/** `on`: {seek(step)} when a panel is clicked; `baseline`, `untrained`: see baseline.js, untrained.js. */
 export class Curves {
-  constructor(on, baseline) {
-    Object.assign(this, { on, baseline });
+  constructor(on, baseline, untrained) {
+    Object.assign(this, { on, baseline, untrained });
     this.panels = new Map();
     this.first = el("div", { class: "rs-columns rs-panels" });
     this.later = el("div", { class: "rs-columns rs-panels" });
@@ -78,7 +78,7 @@ export class Curves {
     const words = this.stages().map(([step, title]) => `${title} from step ${grouped(step)}`);
     say(this.key, [`steps 0 to ${grouped(last)}`, this.run.measures.legend, this.dotted(), ...words].filter(Boolean).join(" · "));
     for (const panel of this.panels.values()) {
-      panel.draw(this.series, last, this.stages(), this.baseline.lines(panel.key, last));
+      panel.draw(this.series, last, this.stages(), this.baseline.lines(panel.key, last), this.untrained.lines(panel.key));
       panel.cursor(this.series, this.hovered ?? this.step);
     }
   }

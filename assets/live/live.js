@@ -22,6 +22,7 @@ import { Poll } from "../common/poll.js";
 import { restore, viewed, VIEWED } from "./view_link.js";
 import { Series } from "../common/series.js";
 import { TagLabels } from "./tag_labels.js";
+import { Untrained } from "./untrained.js";
 import { Status } from "../common/status.js";
 import { NeighbourRows } from "./neighbour_rows.js";
 import { isDark, onTheme } from "../common/theme.js";
@@ -72,7 +73,8 @@ class Live {
     this.tagLabels = new TagLabels(() => this.maps.changed());
     this.lassoPanel = new LassoPanel({ labels: this.tagLabels, hover, choose, select, clear: () => select([]), send: (section, ids) => toSelection(section, this.run.id, ids) });
     this.baseline = new Baseline(() => this.numbers());
-    this.curves = new Curves({ seek: (step) => this.player.seekStep(step) }, this.baseline);
+    this.untrained = new Untrained(() => this.series && this.numbers(), (sentence) => this.status.problem.say(sentence));
+    this.curves = new Curves({ seek: (step) => this.player.seekStep(step) }, this.baseline, this.untrained);
     this.downloads = new Downloads({ picture: () => this.poster() });
     this.alone = new Alone();
     this.card = new HoverCard();
@@ -94,7 +96,7 @@ class Live {
     const above = el("div", { class: "rs-flow rs-above" }, this.legend.levels, this.classes.node, this.legend.node);
     this.stage = el("div", { class: "rs-mapstage" }, above, this.maps.node, el("div", { class: "rs-flow rs-below" }, this.track, tools));
     this.stage.addEventListener("keydown", (event) => event.key === "Escape" && this.enlarge(false));
-    this.host.replaceChildren(head, this.downloads.push.node, this.status.problem.node, this.baseline.summary, this.hints.node, this.stage, this.neighbours.node, this.classes.caveat, this.lassoPanel.node, this.alone.node, this.curves.node, this.aloud);
+    this.host.replaceChildren(head, this.downloads.push.node, this.status.problem.node, this.untrained.findings, this.baseline.summary, this.hints.node, this.stage, this.untrained.node, this.neighbours.node, this.classes.caveat, this.lassoPanel.node, this.alone.node, this.curves.node, this.aloud);
   }
 
   // ------------------------------------------------------------------- run
@@ -182,6 +184,7 @@ class Live {
     this.player.shown = null;
     this.refine.show("", "");
     this.baseline.empty();
+    this.untrained.empty();
     this.curves.empty();
     this.lassoMode(false);
     say(this.aloud, "");
@@ -197,6 +200,7 @@ class Live {
     this.origin.show(run);
     this.baseline.load(run);
     this.curves.run = run;
+    this.untrained.load(run);
     this.neighbours.run = run;
     this.maps.run = run;
     if (!run.points) return;
@@ -281,6 +285,7 @@ class Live {
     await this.player.extend(news);
     await this.baseline.poll();
     this.state(news);
+    this.untrained.take(news.untrained, news.moving);
     this.maps.cards.forEach((card, arm) => card.diagnose(news.diagnosis[arm] ?? []));
     this.numbers();
     return news.moving || news.drawing || news.refinement === "awaited";
@@ -317,6 +322,7 @@ class Live {
       card.show((key) => this.series.point(key, arm, step), start, this.baseline, step);
     });
     this.baseline.showSummary(step);
+    this.untrained.show((key, arm) => this.series.at(key, arm, step));
     this.curves.update(step);
   }
 

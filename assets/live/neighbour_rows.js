@@ -9,6 +9,7 @@ import { severity } from "../common/palette.js";
 import { pathOf, thumbnail, shownNames, imageLabel, tooltipOf } from "../common/thumbnails.js";
 import { contrast } from "./contrast.js";
 import { armHeading, similarity, strip, Tile } from "../common/tiles.js";
+import { UntrainedRows } from "../common/untrained_rows.js";
 
 const RANKS = 10;
 const ONE_LINE = 13; // letters of a severity that fit below a tile
@@ -23,12 +24,13 @@ export class NeighbourRows {
     this.path = el("p", { class: "rs-clamp rs-note rs-path" });
     this.rows = el("div", { class: "rs-stack rs-rows" });
     this.contrast = el("p", { class: "rs-contrast" });
+    this.untrained = new UntrainedRows((i) => this.on.choose(i));
     this.search = button("Retrieve", () => this.on.search(this.shown));
     this.search.title = "Search the gallery with this image";
     this.original = originalButton(this.query, () => ({ run: this.run.id, row: this.shown }));
     const about = el("div", { class: "rs-about" }, this.query, el("div", {}, this.name, this.path, el("div", { class: "rs-flow rs-tight" }, this.search, this.original)));
     this.note = el("p", { class: "rs-note", text: EMPTY });
-    this.body = el("div", { class: "rs-neighbours", hidden: true }, about, el("div", { class: "rs-stack rs-tight rs-results" }, this.contrast, this.rows));
+    this.body = el("div", { class: "rs-neighbours", hidden: true }, about, el("div", { class: "rs-stack rs-tight rs-results" }, this.contrast, this.rows, this.untrained.node));
     this.node = el("section", { class: "rs-panel", "aria-label": "Nearest neighbours" }, this.note, this.body);
   }
 
@@ -91,6 +93,7 @@ export class NeighbourRows {
 
   about(index) {
     const { run } = this;
+    this.untrained.show(run, index);
     thumbnail(this.query, run, index).setAttribute("aria-label", imageLabel(run, index));
     say(this.name, shownNames(run, index)[0]);
     say(this.path, pathOf(run, index));

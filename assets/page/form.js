@@ -3,6 +3,7 @@
 import { json, post } from "../common/api.js";
 import { el } from "../common/dom.js";
 import { button, choose, fold, Problem, select } from "../common/fields.js";
+import { toLive } from "../common/navigation.js";
 import { openOriginal } from "../common/original.js";
 import { labelled, PLAIN } from "./controls.js";
 import { arms, entry } from "./entries.js";
@@ -129,8 +130,27 @@ export class Form {
     if (report.classes?.length || this.tree?.source !== source) this.tree = { ...report, source };
     this.nodes.get("data.hierarchy")?.querySelector(".rs-superclasses")?.update(this.tree);
     described(this.about, report, this.kind.unlabelled, (name) => openOriginal("form/original", { ...this.asked, name }));
+    if (report.unlabelled && this.all.maps) this.about.append(this.asMap());
     this.begin(report.begins ?? {}, first);
     this.redraw(OF_IMAGES.filter((name) => name !== "data.hierarchy" && !this.nodes.get(name)?.contains(focus)));
+  }
+
+  /** The way to see images without classes: the map of a published encoder, opened in Live while its features are read. */
+  asMap() {
+    const problem = new Problem();
+    const show = button("Show them as a map", async () => {
+      show.disabled = true;
+      problem.say(null);
+      try {
+        toLive((await post("form/map", this.asked)).id);
+      } catch (error) {
+        problem.say(error.message);
+      } finally {
+        show.disabled = false;
+      }
+    });
+    const words = "A map of published features, with nearest images, needs no classes and no training. Classes add losses to train, and numbers.";
+    return el("div", { class: "rs-stack rs-tight" }, el("p", { class: "rs-help", text: words }), show, problem.node);
   }
 
   /** Wait no longer for what is in the images; they can still be trained on. */

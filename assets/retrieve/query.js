@@ -16,6 +16,7 @@ import { QueryCurves } from "./query_curves.js";
 import { ResultRows } from "./result_rows.js";
 import { SearchSettings } from "./search_settings.js";
 import { Task } from "../common/task.js";
+import { UntrainedRows } from "../common/untrained_rows.js";
 
 const MAPS = "probe"; // the gallery whose embeddings are kept with every frame
 const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
@@ -31,6 +32,7 @@ class Query {
     this.scrubber = new Scrubber({ seek: (place) => this.seek(place), playing: () => {} });
     this.curves = new QueryCurves();
     this.facts = new Facts();
+    this.untrained = new UntrainedRows((row) => this.choose(row));
     this.notes = el("p", { class: "rs-note", hidden: true });
     this.files = el("p", { class: "rs-flow rs-note", hidden: true });
     this.aloud = el("p", { class: "rs-unseen", "aria-live": "polite" });
@@ -43,7 +45,7 @@ class Query {
     this.own = new OwnImage({ taken: (file) => this.upload(file), fail: (sentence) => this.problem.say(sentence) }, asked);
     this.picker = new Picker({ choose: (row) => this.choose(row), fail: (sentence) => this.problem.say(sentence) }, this.own.node);
     asked.append(this.picker.node, this.own.webcam.node, this.problem.node);
-    const body = el("div", { class: "rs-found" }, this.about.node, el("div", { class: "rs-stack" }, this.rows.node, this.notes));
+    const body = el("div", { class: "rs-found" }, this.about.node, el("div", { class: "rs-stack" }, this.rows.node, this.untrained.node, this.notes));
     const results = el("section", { class: "rs-panel rs-stack", "aria-label": "Results" }, this.settings.node, this.task.node, this.scrubber.node, body, this.facts.node, this.files);
     this.node = el("div", { class: "rs-section" }, asked, results, this.curves.node, this.aloud);
   }
@@ -211,6 +213,7 @@ class Query {
     Object.assign(this.images, { names: answer.words.slice(1), words: answer.words }); // severities count the query's levels
     this.aboutQuery(answer);
     this.rows.show(answer, this.images, pinned());
+    this.untrained.show(this.images, this.stored ? this.ownRow : null);
     this.curves.show(answer, this.places);
     this.facts.show(answer, this.places);
     this.notes.hidden = !answer.notes.length;

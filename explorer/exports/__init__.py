@@ -10,7 +10,7 @@ from explorer.exports.archive import zip_chunks
 from explorer.exports.encoders import has_encoders, has_models, write_encoders, write_models
 from explorer.exports.pages import write_curves, write_replay
 from explorer.exports.reports import write_report
-from explorer.exports.tables import write_coordinates, write_embeddings, write_metrics
+from explorer.exports.tables import write_coordinates, write_embeddings, write_metrics, write_untrained
 from explorer.server.library import Library
 from explorer.server.run import Run
 from trainers.data import access
@@ -18,6 +18,7 @@ from trainers.kinds import kind_of
 from trainers.pictures.film import FORMATS, write_film
 from trainers.pictures.film import lacking as film_lacking
 from trainers.progress import Progress
+from trainers.runs.regular import is_there
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,12 @@ EXPORTS = {
         has_encoders,
     ),
     "metrics.csv": Export("Numbers (CSV)", _CSV, lambda _library, run, path: write_metrics(run, path), _trains),
+    "untrained.csv": Export(
+        "Numbers without training (CSV)",
+        _CSV,
+        lambda _library, run, path: write_untrained(run, path),
+        lambda run: is_there(run.folder.untrained_path),
+    ),
     "coordinates.parquet": Export(
         "Map coordinates (Parquet)",
         _PARQUET,

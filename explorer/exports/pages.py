@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,11 +22,13 @@ from trainers.errors import RunError
 from trainers.kinds import arm_titles, kind_of
 from trainers.metrics import counts, describe
 from trainers.metrics.catalogue import maps as numbers
-from trainers.metrics.measures import Measures, final_numbers
+from trainers.metrics.measures import TEST, Measures, final_numbers
 from trainers.metrics.names import Described
 from trainers.pictures.palette import palette
+from trainers.retrieval.untrained.words import TITLE, scored_on
 from trainers.runs.maps import unpack
 from trainers.runs.records import STAGE, Frame, Probe, Scalar
+from trainers.runs.untrained import UntrainedRow
 
 MOST_FRAMES = 30
 _STYLE = """
@@ -60,7 +62,11 @@ def write_curves(run: Run, path: Path) -> None:
     measures = kind_of(run.config).measures_of(run.config)
     levels = () if run.probe is None else tuple(run.probe.hierarchy.levels)
     panels = curve_panels(scalars, len(titles), measures, levels)
-    body = _final_table(scalars, titles, measures, levels) + _floor(scalars, measures)
+    record = run.folder.untrained()
+    rows = () if record is None else record.rows
+    body = _final_table(scalars, titles, measures, levels, rows) + _floor(scalars, measures)
+    if rows and record is not None:
+        body += f"<p class='quiet'>Grey: {TITLE.lower()}, on {scored_on(record)}.</p>"
     figure = figures.curves(panels, titles)
     for step, title in _stages(scalars)[1:]:
         figure.add_vline(x=step, line_dash="dot", line_width=1)
@@ -138,7 +144,14 @@ def _label_table(run: Run, frame: Frame, levels: Sequence[str]) -> str:
     return f"<table><tr><th></th>{head}</tr>{''.join(rows)}</table>{words}"
 
 
-def _final_table(scalars: Sequence[Scalar], titles: Sequence[str], measures: Measures, levels: tuple[str, ...]) -> str:
+def _final_table(
+    scalars: Sequence[Scalar],
+    titles: Sequence[str],
+    measures: Measures,
+    levels: tuple[str, ...],
+    untrained: Sequence[UntrainedRow],
+) -> str:
+    """Write the numbers over the whole test set, a row a loss, and below them the rows without training."""
     finals = final_numbers(scalars, len(titles))
     described = {key: measures.describe(key, levels) for final in finals for key in final}
     if not described:
@@ -151,7 +164,18 @@ def _final_table(scalars: Sequence[Scalar], titles: Sequence[str], measures: Mea
         for final in finals
     ]
     body = "".join(f"<tr><th>{html.escape(t)}</th>{row}</tr>" for t, row in zip(titles, rows, strict=True))
+    body += "".join(
+        f"<tr class='quiet'><th>{html.escape(row.title)}</th>{_untrained_cells(row, keys, described)}</tr>"
+        for row in untrained
+    )
     return f"<p>At the end, {measures.scored(finals[0])}:</p><table><tr><th></th>{head}</tr>{body}</table>"
+
+
+def _untrained_cells(row: UntrainedRow, keys: Sequence[str], described: Mapping[str, Described]) -> str:
+    values = {key: row.numbers.get(f"{TEST}{key}") for key in keys}
+    return "".join(
+        "<td></td>" if value is None else f"<td>{_figure(described[key], value)}</td>" for key, value in values.items()
+    )
 
 
 def _figure(number: Described, value: float) -> str:

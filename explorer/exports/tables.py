@@ -33,6 +33,17 @@ def write_metrics(run: Run, path: Path) -> None:
             table.writerow(row)
 
 
+def write_untrained(run: Run, path: Path) -> None:
+    """Write CSV with one row per way without training and number: name, title, key, value."""
+    record = run.folder.untrained()
+    with path.open("w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(("name", "title", "key", "value"))
+        for row in () if record is None else record.rows:
+            for key, value in row.numbers.items():
+                table.writerow((plain_cell(row.name), plain_cell(row.title), plain_cell(key), value))
+
+
 def write_coordinates(library: Library, run: Run, path: Path) -> None:
     """Write Parquet with one row per frame, arm and point: k, step, arm, loss, point, row, x, y and a column per label
     level.

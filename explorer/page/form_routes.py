@@ -60,6 +60,7 @@ def form_routes(service: FormService, admit: Admit | None = None) -> list[Route]
         "views": (lambda _, body: json_reply(service.views(Described.parse(body))), VIEWS_AT_ONCE),
         "count": (lambda _, body: json_reply(service.count(Described.parse(body))), _AT_ONCE),
         "train": (lambda request, body: _train(service, request, body), _AT_ONCE),
+        "map": (lambda request, body: json_reply(service.map(Described.parse(body), caller(request))), _AT_ONCE),
         "dropping": (lambda request, body: _dropping(service.drops, request, body), _AT_ONCE),
     }
     routes = reads(shown, "/form/", 400)

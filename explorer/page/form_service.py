@@ -21,6 +21,7 @@ from explorer.server.body import REQUIRED, Body, Optional, Text, list_of, needs,
 from explorer.server.drops import Drops
 from explorer.server.originals import OriginalImages
 from explorer.server.runs import Runs
+from explorer.server.tasks import Task, Tasks
 from explorer.server.titles import waiting, work
 from explorer.server.turns import Turns
 from explorer.server.visitors import Caller
@@ -47,6 +48,7 @@ _ByName = Annotated[dict[str, Any], needs("values by name")]
 _Row = Annotated[list[str], MinLen(2), MaxLen(2)]
 
 
+MOST_MAPS = 4
 MANY_RUNS, MANY_MINUTES, MANY_STEPS = 12, 60, 5_000
 """What is more is asked about before it begins."""
 
@@ -95,6 +97,7 @@ class FormService:
     def __init__(self, runs: Runs, drops: Drops, turns: Turns | None = None) -> None:
         self._runs = runs
         self.drops = drops
+        self._maps = Tasks(noun="maps of images", most=MOST_MAPS, each=MOST_MAPS)
         self._originals = OriginalImages(turns or Turns(), public=runs.public)
         reachable()  # asked for now, so that the first form knows
 
@@ -122,6 +125,7 @@ class FormService:
             "sources": registry_json("trainers.data:SOURCES"),
             "folders": access.opens_folders(),
             "dropped": self.drops.json(),
+            "maps": not self._runs.public,
         }
 
     def look(self, asked: Described) -> Json:
@@ -224,6 +228,16 @@ class FormService:
         said = [*kind_of(config).advice(config), self._runs.lost]
         waits = waiting(self._runs.wait(started))
         return {"id": started, "waits": waits, "said": [line for line in said if line]}
+
+    def map(self, asked: Described, caller: Caller) -> Json:
+        """Show the chosen images as a map of published features; the features are read in the background."""
+        if self._runs.public:
+            raise RunError("Maps of images alone are not made on a public page.")
+        from trainers.brought.image_folder import open_images  # it imports encoders
+
+        folder, finish = open_images(self._runs.place, self._images(asked).source)
+        self._maps.add(Task(work=lambda _tell: finish(), caller=caller))
+        return {"id": folder.id}
 
     def of_run(self, run_id: str) -> Json:
         """Return what the form shows of a run's settings, within what may be started here."""

@@ -17,7 +17,7 @@ import torch
 from explorer.server.run import Run
 from trainers.data.lru_cache import Cache, CostLimit
 from trainers.errors import RunError
-from trainers.retrieval.probe_results import nearest_images
+from trainers.metrics.neighbours import nearest_images
 from trainers.runs import RunFolder, is_id, list_runs
 from trainers.runs.damage import damaged, reading
 from trainers.runs.records import Frame

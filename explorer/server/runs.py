@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from explorer.keeping.keeper import Keeper, Kept
@@ -264,6 +265,11 @@ class Runs:
     def trained_here(self) -> list[RunFolder]:
         """List the runs that are no recordings, newest first, damaged or not."""
         return list_runs(self._settings.runs)
+
+    @property
+    def place(self) -> Path:
+        """The folder where runs are made."""
+        return self._settings.runs
 
     def find(self, run_id: str) -> RunFolder:
         """Open the folder of a run or of a recorded run."""

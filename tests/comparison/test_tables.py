@@ -7,6 +7,7 @@ import dataclasses
 import io
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,9 @@ def test_verdicts_in_words(made: ComparisonTable) -> None:
     told = [text for *_, text in made.verdicts()]
     assert told[0].startswith("first above second by ") and " points [" in told[0]
     assert sum("above" in text for text in told) == 3
-    assert all("could be chance" in text and "seeds would show" in text for text in told[3:]) and len(told) == 6
+    few = re.compile(r"could be chance.*; (about \d+ seeds would show|\d+ (test classes|queries): differences below)")
+    assert [text for text in told[3:] if not few.search(text)] == [] and len(told) == 6
+    assert any("differences below" in text for text in told), "not even 100 seeds would help so few classes"
     turned = [text for *_, text in table(three(low=0.1, high=0.9), [METRIC]).verdicts()]
     assert turned[0].startswith("high above low by ") and "−" not in turned[0]
 

@@ -24,6 +24,7 @@ from trainers.retrieval.indexes import INDEXES
 from trainers.retrieval.reranking import RERANKINGS
 from trainers.samplers import SAMPLERS
 from trainers.training.augmentations import AUGMENTATIONS
+from trainers.untrained.ways import UNTRAINED
 
 FAMILIES = {
     "losses": LOSSES,
@@ -40,6 +41,7 @@ TABLES = {
     "retrieval.galleries": GALLERIES,
     "retrieval.indexes": INDEXES,
     "retrieval.reranking": RERANKINGS,
+    "untrained.ways": UNTRAINED,
 }
 ENTRIES = [
     pytest.param(entry, id=f"{family}-{name}") for family, all_ in TABLES.items() for name, entry in all_.items()

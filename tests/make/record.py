@@ -137,7 +137,7 @@ def _copied(folder: RunFolder, out: Path) -> RunFolder:
     recording = RunFolder(out / folder.id)
     recording.path.mkdir(parents=True)
     of_plans = ("part_of", "test_queries.safetensors") if folder.part_of else ()
-    for name in ("config.json", "log.txt", "probe.safetensors", *of_plans):
+    for name in ("config.json", "log.txt", "probe.safetensors", "untrained.safetensors", *of_plans):
         if (folder.path / name).exists():
             shutil.copy(folder.path / name, recording.path / name)
     folder.db.copy_to(recording.path / "run.db")

@@ -12,9 +12,9 @@ from tests.metrics import slow
 from trainers.data.base import CAMERA, GALLERY, QUERY, ROLE
 from trainers.data.roles import Roles
 from trainers.metrics import evaluate
+from trainers.metrics.neighbours import nearest_images
 from trainers.metrics.scores import score, score_roles
 from trainers.retrieval.mistakes import mistakes, severity_shares
-from trainers.retrieval.probe_results import nearest_images
 
 NAMES = ("R_at_1", "R_at_5", "AP", "AP_at_R", "P_at_R", "HAP", "NDCG", "ASI", "AP_level0", "AP_level1")
 

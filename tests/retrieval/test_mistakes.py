@@ -19,9 +19,9 @@ from trainers.errors import RunError
 from trainers.hierarchy import Hierarchy, missed_when_wrong, shared_levels
 from trainers.metrics import evaluate
 from trainers.metrics import neighbours as module
-from trainers.metrics.neighbours import nearest
+from trainers.metrics.neighbours import nearest, nearest_images
 from trainers.retrieval.mistakes import MistakesOverTraining, mistakes
-from trainers.retrieval.probe_results import nearest_images, probe_results, query_metrics
+from trainers.retrieval.probe_results import probe_results, query_metrics
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])

@@ -50,7 +50,7 @@ def test_a_run_writes_frames_scalars_and_a_final_score(tmp_path: Path, images: P
     first = run.folder.embeddings(0)
     assert (first[0] == first[1]).all() and first[0].shape == (30, 16)
     keys = {scalar.key for scalar in run.folder.scalars() if scalar.arm == 1}
-    assert {"loss", "R_at_1", "AP_at_R", "HAP", "train_R_at_1", "images_per_s", "floor_R_at_1", "test/R_at_1"} <= keys
+    assert {"loss", "R_at_1", "AP_at_R", "HAP", "train_R_at_1", "images_per_s", "test/R_at_1"} <= keys
     assert any(key.startswith("term/") for key in keys) and "clipped_share" not in keys
     assert all(0 <= s.value <= 1 for s in run.folder.scalars() if s.key.endswith("R_at_1"))
     test, ended = load_data(config.data, silent).test, run.folder.newest("test/AP_at_R")[1, "test/AP_at_R"]

@@ -207,6 +207,7 @@ def _read(folder: RunFolder) -> None:
         if folder.frame_path(k).exists():
             folder.frame(k)
     folder.test_queries()
+    folder.untrained()
     folder.commands(0)
     if folder.has_checkpoint:
         folder.read_checkpoint()

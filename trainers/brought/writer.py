@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,9 @@ from trainers.runs.lock import RunLock
 from trainers.runs.probe import kept_queries
 from trainers.runs.records import QueryScores, RunState, Scalar, Snapshot
 from trainers.training.labelled_loop import write_probe
+from trainers.untrained.of_training import score_on
+from trainers.untrained.scoring import SECONDS, TestSet, judged, score_untrained
+from trainers.untrained.ways.base import Setting
 
 ON_MAPS = 1500
 """Images on the maps; all are in the numbers that end the run."""
@@ -45,6 +49,7 @@ class BroughtRun:
         images: see :func:`trainers.brought.pictures.thumbnails`.
         count: of images.
         logged: a training loop writes it.
+        notes: sentences on the images, in place of that on what labels would add.
 
     Raises:
         UserError: what was needed, and what was given.
@@ -60,6 +65,7 @@ class BroughtRun:
         count: int,
         *,
         logged: bool = False,
+        notes: Sequence[str] = (),
     ) -> None:
         if not 1 <= len(models) <= MAX_ARMS:
             raise DataError(f"One to {MAX_ARMS} models were needed; got {len(models)}.")
@@ -81,12 +87,14 @@ class BroughtRun:
             pictures, lost = lettered(shown, tree.names[0]), 0
         else:
             pictures, lost = thumbnails(images, self._rows.tolist())
+        self._pictures = None if images is None or lost else pictures
+        self.features: Tensor | None = None  # of the images on the maps by the encoder that comes with the program
         config = BroughtConfig(models=tuple(models), title=title, logged=logged)
         self.folder = RunFolder.create(root, config)
         self._lock = RunLock(self.folder.path)
         self._lock.acquire()
         self.folder.db.set_state(self._state)
-        notes = [] if self._labelled else [UNLABELLED]
+        notes = [*notes] if notes or self._labelled else [UNLABELLED]
         notes += [f"{lost:,} images could not be read and are grey."] if lost else []
         self._fingerprint = _fingerprint(self._labels, tree.names, count)
         write_probe(
@@ -99,6 +107,10 @@ class BroughtRun:
             notes=tuple(notes),
             fingerprint=self._fingerprint,
         )
+
+    def tell(self, message: str, fraction: float) -> None:
+        """Say what is done for it, and how much of that."""
+        self._tell(self._state.step, f"{message}, {fraction:.0%}")
 
     def snapshot(self, step: int, embeddings: Sequence[Any]) -> None:
         """Write the embeddings of all images at a step, one array ``[N, D]`` a model, with their numbers.
@@ -138,6 +150,7 @@ class BroughtRun:
         if self._last and not error and self._labelled:
             self._tell(step, "scoring all images")
             self._finals(step)
+            self._write_untrained()
         self._state = RunState(
             phase="failed" if error else "finished",
             step=step,
@@ -187,6 +200,25 @@ class BroughtRun:
                 fingerprint=self._fingerprint,
             )
         )
+
+    def _write_untrained(self) -> None:
+        """Write the rows without training of the images on the maps; nothing where there are no images."""
+        if self._pictures is None:
+            return
+        shown = torch.from_numpy(self._labels[self._rows]).long()
+        test = TestSet(
+            images=self._pictures,
+            labels=shown,
+            roles=None,
+            probe=torch.arange(len(shown)),
+            mark="",
+            names=names_of(shown.shape[1]),
+            classes=0,
+        )
+        setting = Setting(features=self.features, seconds=SECONDS, progress=self.tell)
+        record = score_untrained(test, setting, slow=True)
+        arms = judged(score_on(torch.from_numpy(rows[self._rows]), test, test.probe) for rows in self._last)
+        self.folder.write_untrained(replace(record, images=self._rows.astype(np.int64), total=self.count, arms=arms))
 
 
 def checked(embeddings: Any, count: int | None = None) -> np.ndarray:

@@ -18,7 +18,8 @@ from trainers.runs.naming import whole_id
 
 def _equip(parser: argparse.ArgumentParser) -> None:
     files = (
-        "Files of embeddings: .npy, .npz, .parquet, .csv or .safetensors, a model each; or a run, to see on the page."
+        "Files of embeddings: .npy, .npz, .parquet, .csv or .safetensors, a model each; a folder of images, with or "
+        "without classes, for a map of published features; or a run, to see on the page."
     )
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help=files)
     labels = f"Columns of the labels, a level each. [{DEFAULT}label, class or target, if it is there]"
@@ -34,11 +35,13 @@ def _equip(parser: argparse.ArgumentParser) -> None:
 
 @verb("open", _equip)
 def show(arguments: argparse.Namespace) -> int:
-    """Make a run of embeddings in files, shown and compared like any other; or open the page at a run."""
+    """Make a run of embeddings in files, or of a folder of images, shown like any other; or open the page at a run."""
     from trainers.brought.files import READERS
     from trainers.brought.opening import open_files
 
     first: Path = arguments.files[0]
+    if len(arguments.files) == 1 and first.is_dir():
+        return _images(arguments)
     if len(arguments.files) == 1 and not (first.exists() or first.suffix.lower() in READERS):
         return _page(arguments.runs, str(first))
     folder = open_files(
@@ -54,6 +57,23 @@ def show(arguments: argparse.Namespace) -> int:
         print_json(described(folder))
     else:
         print(f"run {folder.id} in {folder.path}\n{result(folder)}")
+    return 0
+
+
+def _images(arguments: argparse.Namespace) -> int:
+    """Make a run of a folder of images: the map of the encoder that comes with the program."""
+    from trainers.brought.image_folder import open_images
+
+    with progress_bar() as tell:
+        folder, finish = open_images(arguments.runs, str(arguments.files[0]), name=arguments.name, tell=tell)
+        finish()
+    if arguments.json:
+        print_json(described(folder))
+        return 0
+    probe = folder.probe()
+    print(f"run {folder.id} in {folder.path}")
+    print("\n".join(f"note: {note}" for note in (() if probe is None else probe.notes)))
+    print(f"To see its map: python -m trainers open {folder.id}")
     return 0
 
 

@@ -145,13 +145,14 @@ def _equip_compare(parser: argparse.ArgumentParser) -> None:
 def compare(arguments: argparse.Namespace) -> int:
     """Compare the arms of finished runs of one kind over seeds: a table with intervals, and verdicts."""
     from trainers.metrics.names import key_of
-    from trainers.plans.report import levels_of, results_table
+    from trainers.plans.report import levels_of, results_table, untrained_of
 
     only = list(map(key_of, arguments.metrics or ()))
     folders = [RunFolder.open(arguments.runs, run) for run in dict.fromkeys(arguments.ids)]
     kind = _kind_of(folders)
     cells = list(_cells(folders, kind))
     table = results_table(cells, kind.measures_of(folders[0].config), levels_of(folders[0]), only)
+    table = None if table is None else dataclasses.replace(table, untrained=tuple(untrained_of(folders[0], {})))
     if table is None:
         known = ", ".join(sorted({key for cell in cells for key in cell.metrics}))
         raise UserError(f"There is nothing to compare in {' '.join(arguments.metrics or ())}; the runs have {known}.")

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from trainers import plugins
 from trainers.cells import WRITTEN_OUT
-from trainers.cli import brought, catalogue, data, look, mistakes, papers, pictures, removal, retrieve, start
+from trainers.cli import brought, catalogue, data, look, mistakes, papers, pictures, removal, retrieve, start, untrained
 from trainers.cli.parser import Parser, add_section, named
 from trainers.cluster.address import use
 from trainers.distributed.launch import launched
@@ -39,7 +39,14 @@ SECTIONS: Mapping[str, tuple[Added, ...]] = MappingProxyType(
             pictures.film,
             look.push,
         ),
-        "What came of them": (retrieve.retrieve, mistakes.show, removal.background, removal.score, look.compare),
+        "What came of them": (
+            retrieve.retrieve,
+            mistakes.show,
+            untrained.untrained,
+            removal.background,
+            removal.score,
+            look.compare,
+        ),
         "Papers": (papers.claims, papers.recipe),
         "Datasets": (data.inspect, data.group),
         "What there is to choose from": (catalogue,),

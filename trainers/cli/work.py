@@ -66,8 +66,12 @@ def result(folder: RunFolder) -> str:
     taken = f"{steps} in " if (steps := kind.by_stage(folder)) else ""
     from trainers.plans.children import lacks
     from trainers.retrieval.probe_results import diagnosed
+    from trainers.retrieval.untrained.findings import findings
+    from trainers.retrieval.untrained.words import untrained_lines
 
-    lines = [f"finished after {taken}{folder.state().seconds:.0f} s; {kind.result(config, folder)}"]
+    lines = [f"note: {finding.sentence}" for finding in findings(folder)]
+    lines += [f"finished after {taken}{folder.state().seconds:.0f} s; {kind.result(config, folder)}"]
+    lines += untrained_lines(folder)
     for title, said in zip(titles, diagnosed(config, folder), strict=True):
         lines += [f"  {title}: {sentence}" for sentence in said]
     if kind.plans and (lost := lacks(folder)):
@@ -90,12 +94,14 @@ def described(folder: RunFolder) -> dict[str, Any]:
         about |= {"seeds": list(sweep_of(config).seeds), "without_result": made.missing}
         return about | {"parts": [part_json(part) for part in made.parts]}
     from trainers.retrieval.probe_results import diagnosed
+    from trainers.retrieval.untrained.words import untrained_json
 
     titles, said = arm_titles(config), diagnosed(config, folder)
     numbers = final_numbers(folder.scalars(), len(titles))
     arms = zip(titles, numbers, said, strict=True)
     return about | {
-        "arms": [{"title": title, "numbers": finals, "diagnosis": diagnosis} for title, finals, diagnosis in arms]
+        "arms": [{"title": title, "numbers": finals, "diagnosis": diagnosis} for title, finals, diagnosis in arms],
+        "untrained": untrained_json(folder),
     }
 
 

@@ -27,7 +27,7 @@ NEEDED = (
 )
 """Files of a run that its trainer reads, beside its database and its checkpoints."""
 WRITTEN = re.compile(
-    r"test_queries\.safetensors|probe\.safetensors|revision|thumbs/[0-9]{3,6}\.webp|emb/[0-9]{6,9}\.safetensors"
+    r"(test_queries|untrained|probe)\.safetensors|revision|thumbs/[0-9]{3,6}\.webp|emb/[0-9]{6,9}\.safetensors"
     r"|ckpt/(last|previous)\.safetensors"
 )
 """Files that a trainer writes, by their path in the folder."""

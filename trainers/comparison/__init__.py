@@ -6,7 +6,7 @@ table(cells, ["R_at_1", "HAP"]).markdown()
 
 from trainers.comparison.compare import Comparison, Group, Row, VariantPair, Verdict, compare
 from trainers.comparison.estimate import Cell, Condition, Estimate, condition_key
-from trainers.comparison.tables import ComparisonTable, table
+from trainers.comparison.tables import ComparisonTable, UntrainedLine, table
 
 __all__ = [
     "Cell",
@@ -16,6 +16,7 @@ __all__ = [
     "Estimate",
     "Group",
     "Row",
+    "UntrainedLine",
     "VariantPair",
     "Verdict",
     "compare",

@@ -125,6 +125,7 @@ class Uncertainty:
             class.
         by_both: the share that the two have in common; NaN where one of them is.
         classes: effective number of classes, see :attr:`Classes.effective`.
+        test_classes, queries: how many of the test set there are results of; 0: not known.
     """
 
     seeds: int
@@ -132,6 +133,8 @@ class Uncertainty:
     by_class: float
     by_both: float
     classes: float
+    test_classes: int = 0
+    queries: int = 0
 
     @classmethod
     def of(cls, values: np.ndarray, classes: Classes | None) -> Uncertainty:
@@ -151,7 +154,8 @@ class Uncertainty:
         if seeds > 1:
             both = scale * float((drawn - centre[:, None]).var(0, ddof=1).sum()) / (seeds * (seeds - 1))
         by_class = scale * float(centre.var(ddof=1))
-        return cls(seeds=seeds, by_seed=by_seed, by_class=by_class, by_both=both, classes=effective)
+        counted = {"test_classes": len(classes.counts), "queries": int(classes.counts.sum())}
+        return cls(seeds=seeds, by_seed=by_seed, by_class=by_class, by_both=both, classes=effective, **counted)
 
     @property
     def over_seeds(self) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from trainers.cells import csv_text, finite_number
 from trainers.comparison import markup, words
 from trainers.comparison.compare import Comparison, Group, VariantPair, compare
-from trainers.comparison.estimate import Cell, Estimate
+from trainers.comparison.estimate import Cell, Condition, Estimate, condition_key
 from trainers.comparison.markup import Sheet
 from trainers.comparison.words import conclude
 from trainers.metrics.measure import Measure
@@ -40,6 +41,20 @@ class Line:
 
 
 @dataclass(frozen=True, kw_only=True)
+class UntrainedLine:
+    """A row without training under a condition, with its numbers by key; it is judged by nothing."""
+
+    title: str
+    condition: Condition
+    numbers: Mapping[str, float]
+
+    @property
+    def name(self) -> str:
+        """What stands in the column of the variants."""
+        return f"without training: {self.title}"
+
+
+@dataclass(frozen=True, kw_only=True)
 class ComparisonTable:
     """A comparison per metric, with the words of the metrics.
 
@@ -51,6 +66,7 @@ class ComparisonTable:
         against: a variant, so that they list only the verdicts on pairs with it; empty: on all pairs.
         seeds: of every run that has ended, those without a result among them; verdicts that stand on fewer name theirs.
         awaited: planned runs that have not ended. Until then no result is the best, and conclusions say "so far".
+        untrained: rows without training, which stand below the others.
     """
 
     metrics: tuple[Described, ...]
@@ -62,6 +78,7 @@ class ComparisonTable:
     remarks: tuple[str, ...] = ()
     seeds: tuple[int, ...] = ()
     awaited: int = 0
+    untrained: tuple[UntrainedLine, ...] = ()
 
     @cached_property
     def lines(self) -> tuple[Line, ...]:
@@ -94,7 +111,8 @@ class ComparisonTable:
             for group in comparison.groups:
                 if sentence := conclude(group, metric.title, metric.measure):
                     left = f"So far ({self.awaited} planned run{'s' if self.awaited > 1 else ''} not trained yet): "
-                    said = " ".join(filter(None, [sentence, words.stands_on(group, self.seeds)]))
+                    beside = best_untrained(self.untrained, group, metric)
+                    said = " ".join(filter(None, [sentence, words.stands_on(group, self.seeds), beside]))
                     yield metric, group, f"{left}{said}" if self.awaited else said
 
     def only(self, keys: Sequence[str]) -> ComparisonTable:
@@ -160,6 +178,9 @@ class ComparisonTable:
             [line.variant, *line.condition, *(cell for estimate in line.estimates for cell in _numbers(estimate))]
             for line in self.lines
         ]
+        for row in self.untrained:
+            numbers = (_untrained_numbers(row.numbers.get(key, math.nan)) for key in keys)
+            lines.append([row.name, *self._of(row.condition), *itertools.chain(*numbers)])
         return csv_text(head, lines)
 
     def pairs_csv(self) -> str:
@@ -200,6 +221,10 @@ class ComparisonTable:
             ],
             "conditions": list(self.conditions),
             "rows": [self._line_json(line) for line in self.lines],
+            "untrained": [
+                {"title": row.title, "condition": dict(row.condition), "numbers": dict(row.numbers)}
+                for row in self.untrained
+            ],
             "pairs": [
                 {
                     "metric": metric.key,
@@ -239,8 +264,15 @@ class ComparisonTable:
         return Sheet(
             head=("variant", *self.conditions, *headings, "seeds"),
             texts=1 + len(self.conditions),
-            lines=tuple(
-                (line.variant, *map(words.shown, line.condition), *self._cells(line), line.seeds) for line in self.lines
+            lines=(
+                *(
+                    (line.variant, *map(words.shown, line.condition), *self._cells(line), line.seeds)
+                    for line in self.lines
+                ),
+                *(
+                    (row.name, *map(words.shown, self._of(row.condition)), *self._plain_cells(row), "–")
+                    for row in self.untrained
+                ),
             ),
             caption=" ".join([words.CAPTION, *self.notes()]),
             method=f"{words.METHOD}{f' {words.ELSEWHERE}' if self.told or self.against else ''}" if verdicts else "",
@@ -264,6 +296,10 @@ class ComparisonTable:
                 bold=best,
             )
 
+    def _plain_cells(self, row: UntrainedLine) -> Iterator[markup.Number]:
+        for metric in self.metrics:
+            yield markup.Number(mean=words.number(row.numbers.get(metric.key, math.nan), metric.measure))
+
     def _line_json(self, line: Line) -> dict[str, Any]:
         cells = {
             metric.key: _estimate_json(estimate) | {"best": best}
@@ -273,7 +309,10 @@ class ComparisonTable:
         return {"variant": line.variant, "condition": condition, "missing": list(line.missing), "cells": cells}
 
     def _values(self, group: Group) -> tuple[Any, ...]:
-        return tuple(group.condition.get(name, "") for name in self.conditions)
+        return self._of(group.condition)
+
+    def _of(self, condition: Condition) -> tuple[Any, ...]:
+        return tuple(condition.get(name, "") for name in self.conditions)
 
     def _title(self, line: Line) -> str:
         return ", ".join(filter(None, [line.variant, self._under(line.condition)]))
@@ -316,6 +355,26 @@ def table(
 
 def _leader(group: Group, measure: Measure) -> str | None:
     return group.leader(measure.better) if measure.better else None
+
+
+def best_untrained(lines: Sequence[UntrainedLine], group: Group, metric: Described) -> str:
+    """Name the best row without training under a condition, in a sentence; empty where none has the metric."""
+    here = [row for row in lines if condition_key(row.condition) == condition_key(group.condition)]
+    known = [row for row in here if metric.key in row.numbers]
+    if not known or not metric.measure.better:
+        return ""
+    up = metric.measure.better == "up"
+    best = (max if up else min)(known, key=lambda row: row.numbers[metric.key])
+    value = best.numbers[metric.key]
+    means = [row.estimate.mean for row in group.rows if math.isfinite(row.estimate.mean)]
+    beaten = bool(means) and (value > max(means) if up else value < min(means))
+    shown = f"{words.number(value, metric.measure)}{' %' if metric.measure.unit == 'share' else ''}"
+    more = ", better than every mean here" if beaten else ""
+    return f"The best row without training is {best.title}, {shown}{more}."
+
+
+def _untrained_numbers(value: float) -> list[Any]:
+    return [value, math.nan, math.nan, math.nan, 0]
 
 
 def _numbers(estimate: Estimate) -> list[Any]:

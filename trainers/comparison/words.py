@@ -49,24 +49,37 @@ def verdict(pair: VariantPair, measure: Measure) -> str:
     if pair.verdict != "could be chance":
         return f"{first} above {second} by {shown_size}"
     alone = " (seen for this pair alone, not after the correction for all pairs)" if _seen_alone(difference) else ""
-    return f"{first} and {second}: the difference of {shown_size} could be chance{alone}{_needed(pair)}"
+    more = f"; {text}" if (text := needed(pair, measure)) else ""
+    return f"{first} and {second}: the difference of {shown_size} could be chance{alone}{more}"
 
 
-def _needed(pair: VariantPair) -> str:
-    text = needed(pair.needed)
-    return f"; {text}" if text else ""
+FEW_CLASSES, FEW_QUERIES = 30, 200
+"""Test classes and queries, below which a test set is little to judge by."""
 
 
-def needed(seeds: int | None, what: str = "") -> str:
-    """Say how many seeds would probably show a difference of the size measured; empty where that is not known.
+def needed(pair: VariantPair, measure: Measure, what: str = "") -> str:
+    """Say how many seeds would probably show a difference of the size measured, or of a small test set that no number
+    of seeds helps, which differences are chance there; empty where neither is known.
 
     Args:
         what: the difference, in words; empty: one of this size.
     """
-    if seeds is None:
-        return ""
     shown = f"show {what or 'one of this size'}"
-    return f"about {seeds} seeds would {shown}" if seeds <= MOST else f"not even {MOST} seeds would {shown}"
+    if pair.needed is not None and pair.needed <= MOST:
+        return f"about {pair.needed} seeds would {shown}"
+    return little(pair.difference, measure) or (f"not even {MOST} seeds would {shown}" if pair.needed else "")
+
+
+def little(difference: Estimate, measure: Measure) -> str:
+    """Say of a small test set below which size differences are chance, half the width of the interval; else nothing."""
+    known = difference.uncertainty
+    if known is None or not known.queries or not difference.known:
+        return ""
+    if known.test_classes >= FEW_CLASSES and known.queries >= FEW_QUERIES:
+        return ""
+    few = f"{known.test_classes} test classes" if known.test_classes < FEW_CLASSES else f"{known.queries} queries"
+    half = number((difference.high - difference.low) / 2, measure)
+    return f"{few}: differences below {half}{' points' if measure.unit == 'share' else ''} are chance"
 
 
 def stands_on(group: Group, seeds: Sequence[int]) -> str:
@@ -154,9 +167,10 @@ def _all_chance(judged: Sequence[VariantPair], title: str, measure: Measure) -> 
     first, second = _in_order(largest)
     size = _size(largest, measure)
     if len(judged) == 1:
-        return _sentence(f"The difference of {size} in {title} between {first} and {second} could be chance", largest)
+        begin = f"The difference of {size} in {title} between {first} and {second} could be chance"
+        return _sentence(begin, largest, measure)
     begin = f"Every difference in {title} could be chance. The largest is {size}, between {first} and {second}"
-    return _sentence(begin, largest)
+    return _sentence(begin, largest, measure)
 
 
 def _ranked(rows: Sequence[Row], pairs: Sequence[VariantPair], title: str, measure: Measure) -> str:
@@ -176,12 +190,12 @@ def _ranked(rows: Sequence[Row], pairs: Sequence[VariantPair], title: str, measu
     begin += f", below {_listed(beaten)} by more than chance explains" if beaten and not up else ""
     closest = max(unseen.values(), key=lambda pair: abs(pair.difference.mean))
     widest = "" if len(unseen) == 1 else f"that on {_other(closest, best.variant)}"
-    return f"{begin}. {_sentence(f'Its lead on {_listed(list(unseen))} could be chance', closest, widest)}"
+    return f"{begin}. {_sentence(f'Its lead on {_listed(list(unseen))} could be chance', closest, measure, widest)}"
 
 
-def _sentence(words: str, pair: VariantPair, what: str = "") -> str:
-    """End a sentence with the seeds that would show the difference of a pair; ``what``: which difference that is."""
-    enough = needed(pair.needed, what)
+def _sentence(words: str, pair: VariantPair, measure: Measure, what: str = "") -> str:
+    """End a sentence with what would show the difference of a pair; ``what``: which difference that is."""
+    enough = needed(pair, measure, what)
     return f"{words}; {enough}." if enough else f"{words}."
 
 

@@ -173,7 +173,7 @@ class AtHand:
 
 
 LAST_BLOCKS = 2
-_SHIPPED = AtHand(model=shipped.MODEL, side=160, read=128, where="come with the program")
+SHIPPED = AtHand(model=shipped.MODEL, side=160, read=128, where="come with the program")
 _OF_GPUS = {"model": "vit_small_patch14_dinov2.lvd142m", "side": 224, "read": 224}
 """On two cores it reads 7 images a second, the shipped one 31."""
 FILES = ("model.safetensors", "pytorch_model.bin")
@@ -196,7 +196,7 @@ def at_hand(device: str | None = None) -> AtHand | None:
             return AtHand(**_OF_GPUS, where="are on this machine")  # type: ignore[arg-type]
         if reachable():
             return AtHand(**_OF_GPUS, where="can be fetched from the Hub")  # type: ignore[arg-type]
-    return _SHIPPED if shipped.missing() is None else None
+    return SHIPPED if shipped.missing() is None else None
 
 
 def cached(model: str, files: Sequence[str] = FILES) -> bool:

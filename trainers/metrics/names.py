@@ -236,6 +236,11 @@ def joined(first: Sequence[str], asked: Sequence[str]) -> list[str]:
     return list(dict.fromkeys([*first, *asked]))
 
 
+def own_metrics(depth: int) -> list[str]:
+    """Name what every run measures on labels of ``depth`` levels."""
+    return ["R_at_1", "AP_at_R", "HAP", "NDCG", "ASI", *(f"AP_level{level}" for level in range(depth))]
+
+
 _LEVEL = r"(?:level(?P<level>\d{1,3})|(?P<any>anylevel))?"
 
 

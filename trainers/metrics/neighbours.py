@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from trainers.data.roles import Roles
 from trainers.metrics.blocks import BLOCK, GRID
 from trainers.metrics.checks import check_finite
 from trainers.metrics.topk import precision
@@ -177,3 +178,26 @@ def _first(asked: slice, keys: Tensor, classes: Classes | None, count: int) -> t
 def _sort(values: np.ndarray, rows: np.ndarray, match: np.ndarray | None) -> np.ndarray:
     """Order results along the last axis by their similarity on the grid, how related they are, and row."""
     return np.lexsort((rows, -values) if match is None else (rows, relation(match), -values), axis=-1)
+
+
+def nearest_images(rows: Tensor, labels: np.ndarray, count: int, roles: Roles | None = None) -> np.ndarray:
+    """Find the nearest others of each image, or the nearest of its gallery; see :func:`nearest`.
+
+    Args:
+        rows: ``[P, D]`` floating, raw embeddings.
+        labels: integers ``[P, L]``, finest first.
+        count: results of each image; fewer where there are fewer.
+        roles: of these images; None: they are not divided.
+
+    Returns:
+        int64 ``[P, k]``, rows of these images.
+
+    Raises:
+        UserError: values are not finite.
+    """
+    classes = Classes(queries=labels, gallery=labels)
+    if roles is None:
+        return nearest(rows, rows, count, classes=classes, own=np.arange(len(rows))).ids
+    finest = labels[:, 0]
+    fewest = min(count, roles.least(finest))
+    return nearest(rows, rows, fewest, classes=classes, hidden=lambda part: roles.hidden(part, finest)).ids

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -10,10 +11,10 @@ from functools import cached_property
 from typing import Any
 
 from trainers.cells import finite_number
-from trainers.comparison import Cell, ComparisonTable, condition_key, table
+from trainers.comparison import Cell, ComparisonTable, Condition, UntrainedLine, condition_key, table
 from trainers.comparison.markup import markdown_text, one_line
 from trainers.errors import RunError
-from trainers.metrics.measures import Measures
+from trainers.metrics.measures import TEST, Measures
 from trainers.plans.base import plan_of
 from trainers.plans.children import Children
 from trainers.plans.config import sweep_of
@@ -242,8 +243,41 @@ def _part(
     made = results_table(results_of(folder, children), measures, levels)
     if made is not None:
         awaited = sum(child.outcome is None for child in children)
-        made = replace(made, remarks=_unequal_steps(children), awaited=awaited)
+        rows = untrained_lines_of(folder, children)
+        made = replace(made, remarks=_unequal_steps(children), awaited=awaited, untrained=rows)
     return PlanPart(name=name, title=title, children=children, table=made)
+
+
+def untrained_lines_of(folder: RunFolder, children: Sequence[Child]) -> tuple[UntrainedLine, ...]:
+    """Return the rows without training under each condition, of the first run there that keeps some."""
+    lines: dict[object, list[UntrainedLine]] = {}
+    for child in children:
+        key = condition_key(child.planned.condition)
+        if not lines.get(key) and child.outcome is not None and child.outcome.finished:
+            lines[key] = untrained_of(folder.beside(child.id), child.planned.condition)
+    return tuple(itertools.chain(*lines.values()))
+
+
+def untrained_of(run: RunFolder, condition: Condition) -> list[UntrainedLine]:
+    """Return the rows without training of a run as lines of a table; none where it keeps none, or they are damaged."""
+    try:
+        record = run.untrained()
+    except RunError:
+        return []
+    finally:
+        run.db.close()
+    if record is None:
+        return []
+    some = len(record.images) < record.total
+    of = f" ({len(record.images):,} of {record.total:,} test images)" if some else ""
+    return [
+        UntrainedLine(
+            title=f"{row.title}{of}",
+            condition=condition,
+            numbers={key.removeprefix(TEST): value for key, value in row.numbers.items() if key.startswith(TEST)},
+        )
+        for row in record.rows
+    ]
 
 
 def _unequal_steps(children: Sequence[Child]) -> tuple[str, ...]:

@@ -40,6 +40,7 @@ FAMILIES: Mapping[str, tuple[str, str]] = MappingProxyType(
             "a detector",
             "trainers.object_removal.detectors",
         ),
+        "trainers.untrained.ways.base:UntrainedDescriptor": ("a row without training", "trainers.untrained.ways"),
     }
 )
 """What may be added: the class of its descriptor, what it is in words, and the package of its registry."""

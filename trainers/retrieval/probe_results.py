@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor
 from torch.nn import functional
 
 from trainers.config import Config
@@ -15,7 +14,7 @@ from trainers.data.lru_cache import Cache
 from trainers.data.roles import Roles
 from trainers.errors import RunError, UserError
 from trainers.kinds import arm_titles, diagnoses, kind_of
-from trainers.metrics.neighbours import Classes, nearest
+from trainers.metrics.neighbours import nearest_images
 from trainers.metrics.scores import score_roles
 from trainers.runs.reader import RunReader
 from trainers.runs.records import Probe
@@ -124,29 +123,6 @@ def probe_results(folder: RunReader, k: int, count: int) -> list[np.ndarray | No
             f"got {count}. Choose fewer results, or the last frame."
         )
     return [ids[:, :most] for ids in stored]
-
-
-def nearest_images(rows: Tensor, labels: np.ndarray, count: int, roles: Roles | None = None) -> np.ndarray:
-    """Find the nearest others of each image, or the nearest of its gallery; see :func:`nearest`.
-
-    Args:
-        rows: ``[P, D]`` floating, raw embeddings.
-        labels: integers ``[P, L]``, finest first.
-        count: results of each image; fewer where there are fewer.
-        roles: of these images; None: they are not divided.
-
-    Returns:
-        int64 ``[P, k]``, rows of these images.
-
-    Raises:
-        UserError: values are not finite.
-    """
-    classes = Classes(queries=labels, gallery=labels)
-    if roles is None:
-        return nearest(rows, rows, count, classes=classes, own=np.arange(len(rows))).ids
-    finest = labels[:, 0]
-    fewest = min(count, roles.least(finest))
-    return nearest(rows, rows, fewest, classes=classes, hidden=lambda part: roles.hidden(part, finest)).ids
 
 
 METRICS = ("R_at_1", "AP", "HAP", "NDCG")

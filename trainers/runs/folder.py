@@ -3,6 +3,7 @@
 <id>/config.json            what was asked for; never changes, but that a plan may get more seeds
      run.db                 scalars, snapshots, frames, control, state
      test_queries.safetensors   metrics of every query of the final evaluation; not in every run
+     untrained.safetensors  what its images show without training, and its own results on them; not in every run
      probe.safetensors      labels and rows of the probe, hierarchy in the metadata
      thumbs/000.webp        thumbnail sheets
      emb/000012.safetensors arm0, arm1, ...: float16 [P, D]
@@ -53,6 +54,7 @@ from trainers.runs.probe import packed, packed_scores
 from trainers.runs.reader import RunReader
 from trainers.runs.records import REFINED, Frame, Probe, QueryScores, Snapshot
 from trainers.runs.regular import is_regular, is_there, open_regular
+from trainers.runs.untrained import Untrained, packed_untrained
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -238,6 +240,10 @@ class RunFolder(RunReader):
         """Store the metrics of every query of the final evaluation."""
         tensors, metadata = packed_scores(scores)
         write_tensors(self.queries_path, tensors, metadata, home=self.path, durable=True)
+
+    def write_untrained(self, record: Untrained) -> None:
+        """Store the rows without training."""
+        write_tensors(self.untrained_path, *packed_untrained(record), home=self.path, durable=True)
 
     # ---------------------------------------------------------------- frames
 

@@ -14,6 +14,7 @@ from trainers.runs.maps import FrameRow, MapNumbers, frame_row, unpacked_embeddi
 from trainers.runs.probe import unpacked, unpacked_scores
 from trainers.runs.records import REFINED, STAGE, Frame, Probe, QueryScores, Scalar, refined, snapshot_of
 from trainers.runs.regular import is_there, read_regular
+from trainers.runs.untrained import Untrained, unpacked_untrained
 
 SHEET_BYTES = 2**26
 
@@ -120,6 +121,18 @@ class RunReader(RunIdentity):
             return None
         tensors, metadata = self._read(self.queries_path)
         return unpacked_scores(tensors, metadata, self._arm_count())
+
+    @property
+    def untrained_path(self) -> Path:
+        """Path of the rows without training; folders of older versions and runs without images have none."""
+        return self.path / "untrained.safetensors"
+
+    @reads
+    def untrained(self) -> Untrained | None:
+        """Read the rows without training; None where they are not kept."""
+        if not is_there(self.untrained_path):
+            return None
+        return unpacked_untrained(*self._read(self.untrained_path), self._arm_count())
 
     def sheet_path(self, index: int) -> Path:
         """Return the path of thumbnail sheet ``index``."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from trainers.errors import RunError
 from trainers.kinds import arm_titles, kind_of
-from trainers.metrics.measures import final_numbers
+from trainers.metrics.measures import TEST, final_numbers
 from trainers.pictures.moments import moments_of
 from trainers.retrieval.probe_results import newest_embeddings, probe_embeddings, probe_of, probe_results
 from trainers.runs import RunFolder
@@ -85,6 +85,28 @@ class OpenedRun:
 
         numbers = final_numbers(self._folder.scalars(), len(self.losses))
         return pd.DataFrame(numbers, index=pd.Index(self.losses, name="loss"))
+
+    def untrained(self) -> pd.DataFrame:
+        """Return what the test images show without training: a row a way, a column a metric, beside :meth:`results`.
+
+        Where there are more than 2,000 test images they are scored on an even choice. A run whose images are not kept
+        has no row.
+        """
+        import pandas as pd
+
+        record = self._folder.untrained()
+        rows = () if record is None else record.rows
+        numbers = [
+            {key.removeprefix(TEST): value for key, value in row.numbers.items() if key.startswith(TEST)}
+            for row in rows
+        ]
+        return pd.DataFrame(numbers, index=pd.Index([row.title for row in rows], name="way"))
+
+    def findings(self) -> list[str]:
+        """Return what these rows say of the run at its end, in sentences."""
+        from trainers.retrieval.untrained.findings import findings
+
+        return [finding.sentence for finding in findings(self._folder)]
 
     def runs(self) -> list[OpenedRun]:
         """Return the runs of a sweep that have begun, in its order; of a single run none."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from trainers.comparison import Estimate, VariantPair
+from trainers.comparison import Estimate, UntrainedLine, VariantPair
 from trainers.comparison.tables import Line
 from trainers.comparison.words import condition as group_words
 from trainers.comparison.words import shown as value_words
@@ -114,6 +114,11 @@ class Shown:
         self.conditions = list(dict.fromkeys(map(named, conditions)))
         self.under = asked.under if asked.under in self.conditions else (self.conditions or [""])[0]
         self.over = _over(self.rows, self.part, asked)
+
+    @property
+    def untrained(self) -> Sequence[UntrainedLine]:
+        """The rows without training, below the others."""
+        return () if self.table is None else self.table.untrained
 
     def here(self) -> list[Row]:
         """Return the rows under the condition."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import gradio as gr
@@ -15,7 +16,7 @@ from explorer.server.states import Json
 from explorer.tabs.compare import figures
 from explorer.tabs.compare.curves import Curve
 from explorer.tabs.compare.shown import DIFFERENT, LEVEL, Row, Shown, named
-from trainers.comparison import Estimate, words
+from trainers.comparison import Estimate, UntrainedLine, words
 from trainers.comparison.markup import markdown_text
 from trainers.metrics.names import Described
 from trainers.plans.config import MOST_SEEDS
@@ -165,8 +166,17 @@ class Table:
         heads = [words.heading(metric.short, metric.measure) for metric in metrics]
         table = {
             "headers": ["Loss", *conditions, *heads, "Seeds"],
-            "data": [[brief(row.variant.title, 120), *_cells(row, shown, conditions)] for row in shown.rows],
-            "metadata": {"display_value": None, "styling": [_styles(row, shown, conditions) for row in shown.rows]},
+            "data": [
+                *([brief(row.variant.title, 120), *_cells(row, shown, conditions)] for row in shown.rows),
+                *(_untrained_cells(row, shown, conditions) for row in shown.untrained),
+            ],
+            "metadata": {
+                "display_value": None,
+                "styling": [
+                    *(_styles(row, shown, conditions) for row in shown.rows),
+                    *([_GREY] * (len(conditions) + len(heads) + 2) for _ in shown.untrained),
+                ],
+            },
         }
         widths = [140, *[110] * len(conditions), *[126] * len(heads), 76]
         notes: list[str] = []
@@ -231,6 +241,15 @@ def _cells(row: Row, shown: Shown, conditions: list[str]) -> list[str]:
     seeds = "–".join(map(str, dict.fromkeys([counts[0], counts[-1]]))) if counts else "0"
     planned = len({child.planned.seed for child, _ in row.runs})
     return [*(words.shown(row.condition.get(name, "")) for name in conditions), *numbers, f"{seeds} of {planned}"]
+
+
+_GREY = "color: var(--rs-soft)"
+
+
+def _untrained_cells(row: UntrainedLine, shown: Shown, conditions: list[str]) -> list[str]:
+    metrics = [shown.described[place] for place in shown.metrics]
+    numbers = [words.number(row.numbers.get(metric.key, math.nan), metric.measure) for metric in metrics]
+    return [brief(row.name, 120), *(words.shown(row.condition.get(name, "")) for name in conditions), *numbers, "–"]
 
 
 def _pending(row: Row) -> str:

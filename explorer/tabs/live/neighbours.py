@@ -51,6 +51,29 @@ def neighbours(library: Library, run: Run, k: int, index: int) -> dict[str, Any]
     return {"k": k, "index": index, "arms": arms}
 
 
+def untrained_rows(run: Run, index: int) -> list[dict[str, Any]]:
+    """Return the nearest points of point ``index`` without training, and how many levels each shares with it; nothing
+    where the run keeps none.
+
+    Raises:
+        RunError: no probe yet, or no point ``index``.
+    """
+    probe, record = run.probe, run.folder.untrained()
+    if probe is None or not 0 <= index < len(probe.labels):
+        raise RunError(f"The run {run.id} has no point {index}.")
+    rows = () if record is None else record.rows
+    kept = [(row, row.neighbours[index]) for row in rows if len(row.neighbours) == len(probe.labels)]
+    return [
+        {
+            "name": row.name,
+            "title": row.title,
+            "ids": ids.tolist(),
+            "shared": shared_levels(probe.labels[ids], probe.labels[index]).tolist(),
+        }
+        for row, ids in kept
+    ]
+
+
 def query_scores(
     embeddings: np.ndarray, labels: np.ndarray, index: int, hidden: np.ndarray | None = None
 ) -> list[dict[str, Any]]:

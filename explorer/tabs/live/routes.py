@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import time
 from functools import partial
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,19 +14,25 @@ from starlette.routing import Route
 
 from explorer.page.tab import Shared
 from explorer.server.http import Endpoint, RequestError, json_body, json_bytes, json_reply, unless_known
+from explorer.server.plain import finite
 from explorer.server.routes import about_run, posts, reads, token_of
 from explorer.server.run import Run
+from explorer.server.tasks import Tasks
 from explorer.server.visitors import caller
 from explorer.tabs.live import controlled_errors, view
 from explorer.tabs.live.baselines import Baselines
 from explorer.tabs.live.first_run import start
-from explorer.tabs.live.neighbours import neighbours
+from explorer.tabs.live.neighbours import neighbours, untrained_rows
 from explorer.tabs.live.suggestion import ahead_at, suggested
 from trainers.data.lru_cache import Cache
+from trainers.progress import Progress
+from trainers.retrieval.untrained.words import untrained_json
 from trainers.runs.database import written
 
 SHARED = 0.25
 """Seconds that viewers of one run share an answer to what is new."""
+MOST_SCORED = 8
+"""Runs whose rows without training wait or are scored."""
 POLLED = 4 << 20
 """Bytes of these answers that are kept."""
 FOREVER = "public, max-age=31536000, immutable"
@@ -49,9 +56,16 @@ def live_routes(shared: Shared) -> list[Route]:
         "/run/{id}/baseline/{other}": of_run(ends.baseline),
         "/run/{id}/sheet/{name}": of_run(_sheet),
         "/run/{id}/neighbours/{k}/{index}": of_run(ends.neighbours),
+        "/run/{id}/untrained/{index}": of_run(_untrained_rows),
         "/run/{id}/suggestion/{k}": of_run(ends.suggestion),
     }
-    return [*posts({"/run/{id}/refine": ends.refine}), *reads(table)]
+    jobs = ends.scoring
+    return [
+        *posts({"/run/{id}/refine": ends.refine, "/run/{id}/untrained": ends.untrained}),
+        *posts({"/scoring/{job}/stop": jobs.stopped}, ""),
+        *reads({"/scoring/{job}": jobs.followed}, "", 400),
+        *reads(table),
+    ]
 
 
 class RunEndpoints:
@@ -60,6 +74,7 @@ class RunEndpoints:
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
         self._baselines = Baselines(shared.library)
+        self.scoring = Tasks(noun="rows without training", most=MOST_SCORED, each=1)
         self._polls: Cache[bytes] = Cache(limit=POLLED, cost=len)
 
     def start(self, request: Request) -> Response:
@@ -106,12 +121,29 @@ class RunEndpoints:
         """Answer with the image that is shown first."""
         return json_reply({"index": suggested(self._shared.library, run, _path(request, "k"))})
 
+    def untrained(self, request: Request, _body: bytes) -> Response:
+        """Score the rows without training that a run lacks, in the background."""
+        folder = self._shared.runs.controlled(request.path_params["id"], token_of(request), caller(request))
+
+        def work(tell: Progress) -> dict[str, Any]:
+            from trainers.retrieval.untrained.of_run import score_run  # it imports encoders
+
+            score_run(folder, tell)
+            return finite(untrained_json(folder))
+
+        return json_reply(self.scoring.reply(work, caller(request)))
+
     def refine(self, request: Request, _body: bytes) -> Response:
         """Ask for a refined map."""
         run_id = request.path_params["id"]
         said = self._shared.runs.refine(run_id, token_of(request), caller(request))
         self._shared.layout.watch(run_id)
         return json_reply({"said": said})
+
+
+def _untrained_rows(run: Run, request: Request) -> Response:
+    """Answer with the nearest images of one without training, a row a way."""
+    return json_reply(untrained_rows(run, _path(request, "index")))
 
 
 def _sheet(run: Run, request: Request) -> Response:

@@ -22,6 +22,7 @@ from trainers.kinds.arm_view import ablation
 from trainers.pictures.palette import class_colours
 from trainers.retrieval.encoders import embeds
 from trainers.retrieval.probe_results import diagnosed
+from trainers.retrieval.untrained.words import untrained_json
 from trainers.runs.records import REFINED, Attribute, Probe
 from trainers.runs.regular import is_there
 
@@ -64,10 +65,16 @@ def about(run: Run) -> Json:
         "map_figures": maps.figures_json(),
         "measures": kind_of(run.config).measures_of(run.config).json()
         | {"begins": kind_of(run.config).begins_as(run.config)},
+        "untrained": untrained(run),
         "downloads": offered(run),
         "made": made(run),
         "lacking": lacking(run),
     } | _points(run.probe or _NO_PROBE)
+
+
+def untrained(run: Run) -> Json:
+    """Describe the rows without training, how their numbers are to be shown, and what they say of the run."""
+    return run.at_rest("untrained", lambda: finite(untrained_json(run.folder)))
 
 
 def files(run: Run) -> Json:
@@ -174,6 +181,7 @@ def poll(run: Run, runs: Runs, after: int, row: int) -> Json:
         "more": more,
         "metrics": values,
         "keys": _keys(run, {key for _, _, key, _ in values}),
+        "untrained": untrained(run),
         "diagnosis": run.at_rest("diagnosis", lambda: diagnosed(run.config, run.folder)),
     }
 

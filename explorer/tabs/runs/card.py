@@ -13,6 +13,7 @@ from explorer.page.words import brief, literal, number, size
 from explorer.server.states import Json
 from explorer.tabs.runs.rows import started, state, steps
 from trainers.comparison.markup import markdown_text
+from trainers.metrics.measures import TEST
 from trainers.plans.config import MOST_SEEDS
 from trainers.runs.label import NAME, NOTE
 
@@ -140,6 +141,7 @@ def about(run: Json) -> str:
     told += [brief(run["title"], 300)] if run["name"] else []
     told += [brief(run["summary"] or run["data"], 300), run["by_stage"], brief(run["note"], 2000)]
     told += [" ".join(f"#{brief(tag, 40)}" for tag in run["tags"])]
+    told += [found["sentence"] for found in run.get("untrained", {}).get("findings", ())]
     error = f"**{literal(run['error'], 500)}**" if run["error"] else ""
     return "\n\n".join(filter(None, [f"### {markdown_text(title)}", *map(markdown_text, told), error]))
 
@@ -157,4 +159,19 @@ def _numbers(run: Json) -> dict[str, Any]:
         [brief(line["title"], 80), *(number(line["values"].get(key), line["spread"].get(key)) for key in keys)]
         for line in run["lines"]
     ]
-    return {"headers": ["Loss", *(told["title"] for told in keys.values())], "data": rows}
+    grey = [
+        [f"without training: {brief(row['title'], 80)}", *(number(_of_row(row["numbers"], key)) for key in keys)]
+        for row in run.get("untrained", {}).get("rows", ())
+    ]
+    styling = [*([""] * len(row) for row in rows), *(["color: var(--rs-soft)"] * len(row) for row in grey)]
+    metadata = {"display_value": None, "styling": styling}
+    return {
+        "headers": ["Loss", *(told["title"] for told in keys.values())],
+        "data": [*rows, *grey],
+        "metadata": metadata,
+    }
+
+
+def _of_row(numbers: dict[str, float], key: str) -> float | None:
+    """Return a number of a row without training: of the images of the maps, else of the test set."""
+    return numbers.get(key, numbers.get(f"{TEST}{key}"))

@@ -27,6 +27,7 @@ from trainers.plans.base import plan_of
 from trainers.plans.children import Children, lacking_among
 from trainers.plans.config import MOST_SEEDS, sweep_of
 from trainers.plans.report import results_of, results_table
+from trainers.retrieval.untrained.words import untrained_json
 from trainers.runs import RunFolder
 from trainers.runs.damage import reading
 from trainers.runs.label import read_label
@@ -53,9 +54,18 @@ def one_run(library: Library, runs: Runs, run_id: str, token: str, caller: Calle
         return None
     card = _card(library, folder, runs) | {"mine": folder.writable and runs.is_of(folder, token, caller)}
     if not card["plans"]:
-        return card
+        return card if card["damaged"] else card | {"untrained": _untrained(folder)}
     parts = [_card(library, each, runs) for each in folders if each.part_of == run_id]
     return _of_plan(card, [part["phase"] for part in parts]) | {"members": len(parts)}
+
+
+def _untrained(folder: RunFolder) -> Json:
+    """Return what the images of a run show without training, and what that says of it; nothing where it is damaged."""
+    try:
+        with reading(folder.id):
+            return untrained_json(folder)
+    except RunError:
+        return {"rows": [], "findings": []}
 
 
 def runs_csv(listed: list[Json]) -> str:

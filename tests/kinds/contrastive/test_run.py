@@ -173,7 +173,7 @@ def test_images_without_classes_are_trained_on_and_not_scored_by_class(tmp_path:
     ("count", "method", "words"),
     [
         (6, "supcon", "SupCon needs the class of every image"),
-        (1, "simclr", "At least 3 images"),
+        (3, "simclr", "At least 4 images"),
         (48, "moco_v2", "The queue holds 65,536 keys and there are"),
     ],
 )

@@ -119,6 +119,10 @@ def with_role(part: Part, tables: Sequence[SplitTable]) -> np.ndarray:
     return known
 
 
+LEAST_IMAGES = 4
+"""That images are held out of, and that a test with classes has: of fewer, every number is chance."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Selection:
     """The rows of a dataset that will be decoded, and their labels.
@@ -227,7 +231,8 @@ def losses(selection: Selection, parts: Sequence[Part], goods: Sequence[np.ndarr
     lost, names, classes, alone = 0, list[str](), list[np.ndarray](), 0
     for part, good in zip(parts, goods, strict=True):
         kept = kept_rows(selection, part, good)
-        if len(np.unique(part.labels[kept, 0])) < selection.least:
+        few = selection.least < 2 and selection.labelled and len(kept) < min(LEAST_IMAGES, len(good))
+        if few or len(np.unique(part.labels[kept, 0])) < selection.least:
             total, bad = sum(map(len, goods)), sum(int((~each).sum()) for each in goods)
             raise DataError(
                 f"{bad} of {counted(total, 'image')} in column {selection.columns[0]!r} could not be decoded; too few "

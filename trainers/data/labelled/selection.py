@@ -12,7 +12,7 @@ from trainers.config import DataChoice
 from trainers.data.labelled.chosen_columns import Columns, choose_columns, level_names
 from trainers.data.labelled.columns import image_column, label_kinds, listed, read_one_hot
 from trainers.data.labelled.hierarchies import above, planted, superclasses
-from trainers.data.labelled.rows import Part, Selection, Tree, compact, grow, with_role
+from trainers.data.labelled.rows import LEAST_IMAGES, Part, Selection, Tree, compact, grow, with_role
 from trainers.data.labelled.splits import cap, divide, divide_images, pick_splits, repeated
 from trainers.data.labelled.table import LabelCodes, Splits, SplitTable
 from trainers.errors import DataError
@@ -100,8 +100,10 @@ def _by_images(whole: Part, names: tuple[str, ...], seed: int, notes: list[str])
     """Return train and test rows of the same classes, and how many classes the splits share: the splits themselves
     where they share classes, else a fifth of each class's images is tested on.
     """
-    if len(whole.rows) < 3:
-        raise DataError(f"At least 3 images were needed, two to train on and one to test on; got {len(whole.rows)}.")
+    if len(whole.rows) < LEAST_IMAGES:
+        raise DataError(
+            f"At least {LEAST_IMAGES} images were needed to train on some and test on others; got {len(whole.rows)}."
+        )
     classes, first = whole.labels[:, 0], whole.owner == 0
     shared = np.intersect1d(classes[first], classes[~first])
     if len(shared):
@@ -125,6 +127,11 @@ def _check_pairs(test: Part, where: str) -> None:
             f"A class with at least two test images was needed, so that one can find the other; {where} has "
             f"{counted(len(classes), 'class')} of one image each. Add images (four of a class "
             "give two), or hold out whole classes (held out: classes)."
+        )
+    if len(np.unique(classes)) > 1 and len(classes) < LEAST_IMAGES:
+        raise DataError(
+            f"At least {LEAST_IMAGES} test images were needed; {where} has {len(classes)}, and no number over so few "
+            "says anything. Add images, or hold out whole classes (held out: classes)."
         )
 
 

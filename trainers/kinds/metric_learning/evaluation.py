@@ -23,11 +23,12 @@ from trainers.metrics import counts, evaluate
 from trainers.metrics.catalogue.counts import LEFT_OUT
 from trainers.metrics.catalogue.training import BATCH_AP, CONTEXTUAL_AP, CONTEXTUAL_LOSS, GAP, WHOLE_AP
 from trainers.metrics.gap import inside_batches
-from trainers.metrics.names import joined, measurable
+from trainers.metrics.names import joined, measurable, own_metrics
 from trainers.metrics.scores import score_roles
 from trainers.progress import Progress, silent
 from trainers.runs.probe import kept_queries
 from trainers.runs.records import QueryScores
+from trainers.runs.untrained import JUDGED
 from trainers.samplers import SAMPLERS, Sampler
 from trainers.training.embedding import embed, embedded, folded
 from trainers.training.evaluation import Finish, HostCopy, ProbeResult
@@ -140,10 +141,13 @@ class WholeTest:
     Attributes:
         numbers: means over the queries, keyed ``test/<metric>``, and counts.
         queries: metric to float64 ``[Q]``, the queries that are kept; NaN where undefined.
+        judged: :data:`trainers.runs.untrained.JUDGED` of the images that rows without training are scored on,
+            float64 ``[M, T]``.
     """
 
     numbers: dict[str, float]
     queries: dict[str, np.ndarray]
+    judged: np.ndarray
 
 
 class ProbeEvaluator:
@@ -162,6 +166,7 @@ class ProbeEvaluator:
             decomposability gap is not measured.
         fingerprint: of the test images, see :class:`trainers.runs.records.QueryScores`.
         roles: of the test images; None: each is a query against all others.
+        chosen: rows of the test set that rows without training are scored on, int64 ``[T]``; None: all.
     """
 
     def __init__(
@@ -179,6 +184,7 @@ class ProbeEvaluator:
         batches: Callable[[Tensor], Tensor | None] | None = None,
         fingerprint: str = "",
         roles: Roles | None = None,
+        chosen: Tensor | None = None,
     ) -> None:
         rows = choose_probe(train_labels if train_truth is None else train_truth, TRAIN_PROBE, seed=0)
         self._train_batches = None if batches is None else batches(train_labels[rows])
@@ -191,11 +197,12 @@ class ProbeEvaluator:
         self._test_labels = test_labels
         self._test_before_cap = test_before_cap
         depth = test_labels.shape[1]
-        self._names = joined(_own(depth), metrics)
+        self._names = joined(own_metrics(depth), metrics)
         self._roles, self._probe_roles = roles, None if roles is None else roles.take(probe.numpy())
         results = len(probe) if self._probe_roles is None else 1 + len(self._probe_roles.searched)
-        self._probe_names = joined(_own(depth), measurable(metrics, depth, results))
+        self._probe_names = joined(own_metrics(depth), measurable(metrics, depth, results))
         self._fingerprint = fingerprint
+        self._chosen = torch.arange(len(test)) if chosen is None else chosen
         self._kept = kept_queries(len(test)) if roles is None else roles.queries[kept_queries(len(roles.queries))]
         self._device = device
 
@@ -256,14 +263,23 @@ class ProbeEvaluator:
         meet()
         embeddings = embed(encoder, self._test, self._device, lambda done: tell("embedding", done, count))
         if rank():
-            return WholeTest(numbers={}, queries={})
+            return WholeTest(numbers={}, queries={}, judged=np.zeros((len(JUDGED), 0)))
         scores = score_roles(embeddings, labels, roles, names, progress=lambda done: tell("scoring", done, queries))
         values = _means(scores.means(labels.shape[1]), [*names, LEFT_OUT]) | {counts.IMAGES: float(count)}
         values |= counts.of_roles(roles)
         if self._test_before_cap > count:
             values[counts.BEFORE_CAP] = float(self._test_before_cap)
         numbers = {f"test/{name}": value for name, value in values.items()}
-        return WholeTest(numbers=numbers, queries={name: scores.values[name][self._kept] for name in names})
+        if len(self._chosen) < count:
+            roles = None if roles is None else roles.take(self._chosen.numpy())
+            scores_of = score_roles(embeddings[self._chosen], labels[self._chosen], roles, JUDGED).values
+        else:
+            scores_of = scores.values
+        return WholeTest(
+            numbers=numbers,
+            queries={name: scores.values[name][self._kept] for name in names},
+            judged=np.stack([scores_of[name] for name in JUDGED]),
+        )
 
     def query_scores(self, arms: Sequence[WholeTest]) -> QueryScores:
         """Return what a run keeps of every query, from :meth:`whole_test` of each of its arms."""
@@ -277,16 +293,13 @@ class ProbeEvaluator:
         )
 
     def floor(self) -> dict[str, float]:
-        """Measure what is known before any training: ``floor_R_at_1``, the R@1 of raw pixels (or frozen features) on
-        the probe, :data:`LEFT_OUT`, the probe's images that are no query at the finest level, and how many images are
-        evaluated.
+        """Count what is known before any training: :data:`LEFT_OUT`, the probe's images that are no query at the finest
+        level, and how many images are evaluated.
         """
-        flat = F.normalize(self._probe.cpu().float().flatten(1), dim=1)
-        roles = self._probe_roles
-        result = score_roles(flat, self._probe_labels, roles, ["R_at_1"]).means(self._probe_labels.shape[1])
-        sizes = {counts.PROBE: float(len(self._probe)), counts.TRAIN: float(len(self._train))}
-        known = {"floor_R_at_1": result["R_at_1"], LEFT_OUT: float(result[LEFT_OUT])}
-        return known | sizes | counts.of_roles(roles, counts.OF_PROBE)
+        roles, points = self._probe_roles, torch.zeros(len(self._probe), 1)
+        left = score_roles(points, self._probe_labels, roles, ["R_at_1"]).means(self._probe_labels.shape[1])[LEFT_OUT]
+        sizes = {counts.PROBE: float(len(self._probe)), counts.TRAIN: float(len(self._train)), LEFT_OUT: float(left)}
+        return sizes | counts.of_roles(roles, counts.OF_PROBE)
 
 
 def left_out(count: float, what: str, roles: Roles | None = None) -> str:
@@ -310,11 +323,6 @@ def _mean(values: np.ndarray) -> float:
     """Return the mean of what is defined; NaN if nothing is."""
     known = values[~np.isnan(values)]
     return float(known.mean()) if len(known) else math.nan
-
-
-def _own(depth: int) -> list[str]:
-    """Name what every run measures on labels of ``depth`` levels."""
-    return ["R_at_1", "AP_at_R", "HAP", "NDCG", "ASI", *(f"AP_level{level}" for level in range(depth))]
 
 
 def _means(result: Mapping[str, float], names: Sequence[str]) -> dict[str, float]:

@@ -17,20 +17,28 @@ from trainers.data.roles import Roles, choose_probe
 from trainers.devices.precision import autocast
 from trainers.distributed.gather import own_draws, whole, whole_statistics
 from trainers.distributed.group import rank, world
-from trainers.encoders import Encoder
+from trainers.encoders import ENCODERS, Encoder
 from trainers.kinds.metric_learning.batches import ImageBatch, ImageBatches
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.kinds.metric_learning.evaluation import LEFT_OUT, ProbeEvaluator, ShownImages, gap_batches, left_out
+from trainers.kinds.metric_learning.evaluation import (
+    LEFT_OUT,
+    ProbeEvaluator,
+    ShownImages,
+    gap_batches,
+    left_out,
+)
 from trainers.kinds.metric_learning.frozen_features import fit_head, frozen_features
 from trainers.kinds.metric_learning.suited import Suited, advice, suit
 from trainers.losses import LOSSES, LossDescriptor, LossModule, kernel, surrogates
 from trainers.losses._memory import give_memory
+from trainers.metrics.names import joined, own_metrics
 from trainers.progress import Progress
 from trainers.training.arm import Arm
 from trainers.training.evaluation import Finish
 from trainers.training.labelled_loop import LabelledLoop
 from trainers.training.query_shares import shared_terms
 from trainers.training.stage import Stage
+from trainers.untrained.of_training import UntrainedRows, of_data
 
 
 class LossArm(Arm):
@@ -119,6 +127,7 @@ class MetricLearningLoop(LabelledLoop):
         if rank():
             return
         self.folder.write_queries(self._evaluator.query_scores(ended))
+        self._untrained.end([each.judged for each in ended], tell)
         self.folder.log(left_out(ended[-1].numbers[f"test/{LEFT_OUT}"], "of the test set", self._roles))
 
     # ----------------------------------------------------------------- set-up
@@ -165,6 +174,8 @@ class MetricLearningLoop(LabelledLoop):
         probe = choose_probe(data.test.labels, config.probe_size, seed=0, roles=roles)
         shown = probe if config.probe_of == "test" else choose_probe(data.train.truth, config.probe_size, seed=0)
         self._shown = None if config.probe_of == "test" else ShownImages(train[shown], self._device)
+        names = joined(own_metrics(data.test.labels.shape[1]), config.metrics)
+        rows = of_data(data, None if self._shown else probe, names)
         self._evaluator = ProbeEvaluator(
             train=train,
             train_labels=data.train.labels,
@@ -178,10 +189,16 @@ class MetricLearningLoop(LabelledLoop):
             batches=lambda labels: gap_batches(labels, config),
             fingerprint=image_fingerprint(data.test.images),
             roles=roles,
+            chosen=rows.chosen,
         )
+        published = ENCODERS[config.encoder.name].frozen and ENCODERS[config.encoder.name].pretrained(
+            config.encoder.parameters
+        )
+        self._untrained = UntrainedRows(self.folder, config, rows, test if published else None, self._device)
+        if not rank():
+            self._untrained.begin()
         known = self._write_labelled_probe(data, shown, self._evaluator.floor, config.probe_of)
         if known is not None:
-            self.folder.log(f"probe: R@1 without any training {known['floor_R_at_1']:.3f}")
             of_probe = None if roles is None else roles.take(probe.numpy())
             self.folder.log(left_out(known[LEFT_OUT], "of the probe", of_probe))
 

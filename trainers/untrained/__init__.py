@@ -1,0 +1,1 @@
+"""What images show without training, beside what training makes of them."""
