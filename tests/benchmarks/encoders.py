@@ -9,7 +9,7 @@ no looking, no loading, no first step. Then R@1 over the whole test set, the mea
 everything looks alike), and for each encoder the mean and the worst over the losses.
 
 With a frozen encoder, as in the second line (the one that photographs begin with), the losses train its head and are
-compared with the features as they are (step 0) by R@1 and mAP@R, in means over the seeds. Losses with several views are
+compared with the features as they are by R@1 and mAP@R, in means over the seeds. Losses with several views are
 named and left out: frozen features have one view.
 
 Results go to --kept as they come; what is there already is not trained again. Set OMP_WAIT_POLICY=PASSIVE.
@@ -51,8 +51,8 @@ from trainers.samplers import SAMPLERS
 from trainers.training.stage import Stage
 
 KITS = ("omniglot", "cifar100", "grocery_store")
-AS_IT_IS = ""
-"""In place of a loss: nothing is trained."""
+FEATURES, BEGUN = "features", "step 0"
+"""In place of a loss, nothing trained: features as they are, and under the head as it begins."""
 PLAIN = ("omniglot",)
 """Sets whose images are not augmented, but for losses that need views of them."""
 CPU = torch.device("cpu")
@@ -172,9 +172,9 @@ def train(course: Course, case: Case) -> int:
     return step
 
 
-def score(encoder: Encoder, seen: Seen) -> Result:
-    """R@1, mAP@R and mean cosine of the whole test set."""
-    rows = embed(encoder, seen.test, CPU)
+def score(rows: Tensor, seen: Seen) -> Result:
+    """R@1, mAP@R and mean cosine of embeddings of the whole test set."""
+    rows = torch.nn.functional.normalize(rows.float(), dim=1)
     scores = evaluate(rows, seen.data.test.labels, metrics=["R_at_1", "AP_at_R"])
     count, total = len(rows), float(rows.double().sum(0).square().sum())
     cosine = (total - count) / (count * (count - 1))
@@ -182,12 +182,13 @@ def score(encoder: Encoder, seen: Seen) -> Result:
 
 
 def run(case: Case, seen: Seen) -> Result:
-    """Train and score one case; without a loss the encoder is scored as it is."""
-    if case.loss == AS_IT_IS:
-        return {**dataclasses.asdict(case), **score(seen.encoder, seen), "steps": 0}
+    """Train and score one case, or score what nothing has trained."""
+    if case.loss in (FEATURES, BEGUN):
+        rows = seen.test if case.loss == FEATURES else embed(seen.encoder, seen.test, CPU)
+        return {**dataclasses.asdict(case), **score(rows, seen), "steps": 0}
     course = Course(case, seen)
     steps = train(course, case)
-    return {**dataclasses.asdict(case), **score(course.arm.encoder, seen), "steps": steps}
+    return {**dataclasses.asdict(case), **score(embed(course.arm.encoder, seen.test, CPU), seen), "steps": steps}
 
 
 # ----------------------------------------------------------------- tables
@@ -226,8 +227,11 @@ def _cell(results: Sequence[Result]) -> str:
 
 def against_features(found: Scores, losses: Sequence[str], sets: Sequence[str], encoder: str) -> str:
     """A row per loss: R@1 and mAP@R on each set in means over the seeds, and how far above the features they are."""
-    base = {data: _means(found[data, AS_IT_IS, encoder]) for data in sets}
-    rows = [["*features as they are*", *(f"{value:.3f}" for data in sets for value in base[data])]]
+    base = {data: _means(found[data, FEATURES, encoder]) for data in sets}
+    rows = [
+        [title, *(f"{value:.3f}" for data in sets for value in _means(found[data, row, encoder]))]
+        for row, title in ((FEATURES, "*features as they are*"), (BEGUN, "*under the head, step 0*"))
+    ]
     gains: dict[str, list[tuple[float, float]]] = {data: [] for data in sets}
     for loss in losses:
         row = [LOSSES[loss].title]
@@ -330,7 +334,7 @@ def main() -> None:
         for data, seconds in sets.items()
         for encoder in options.encoders
         for seed in options.seeds
-        for loss in [*([AS_IT_IS] if frozen else ()), *losses]
+        for loss in [*([FEATURES, BEGUN] if frozen else ()), *losses]
     ]
     found = measure(cases, options.kept, options.side, training=not options.no_training)
     tables = [against_features(found, losses, list(sets), encoder) for encoder in options.encoders] if frozen else []
