@@ -10,7 +10,11 @@ everything looks alike), and for each encoder the mean and the worst over the lo
 
 With a frozen encoder, as in the second line (the one that photographs begin with), the losses train its head and are
 compared with the features as they are by R@1 and mAP@R, in means over the seeds. Losses with several views are
-named and left out: frozen features have one view.
+named and left out: frozen features have one view. With --folds a head is chosen without looking at a test class: it is
+trained on every other training class and scored on the rest, and a row of the table is a head, its rate and its size:
+
+    python -m tests.benchmarks.encoders --folds --side 128 --data grocery_store cifar100 --seconds 3 \\
+        --losses smooth_ap happier triplet --encoders "timm_frozen:side=160" "timm_frozen:side=160 rate=0.001 dim=64"
 
 Results go to --kept as they come; what is there already is not trained again. Set OMP_WAIT_POLICY=PASSIVE.
 """
@@ -25,6 +29,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -66,8 +71,8 @@ class Case:
     Attributes:
         data, encoder, loss: as they are named on the command line.
         seconds: of the processor, all threads together.
-        rate: highest learning rate; None: the encoder's.
         warm_up: steps.
+        fold: 0 or 1, of the training classes that are held out and scored on; None: the test set is scored on.
     """
 
     data: str
@@ -76,8 +81,17 @@ class Case:
     seconds: float
     threads: int
     seed: int
-    rate: float | None
     warm_up: int
+    fold: int | None = None
+
+    @property
+    def choice(self) -> tuple[str, dict[str, Any], int, float]:
+        """Name and parameters of its encoder, numbers of an embedding, and the highest learning rate."""
+        word, *more = self.encoder.split()
+        name, given = parse_choice(word)
+        own = dict(each.split("=") for each in more)
+        dim = int(own.get("dim", ENCODERS[name].dim(given)))
+        return name, given, dim, float(own.get("rate", ENCODERS[name].learning_rate))
 
 
 @dataclass(frozen=True)
@@ -87,30 +101,33 @@ class Seen:
     data: LoadedData
     encoder: Encoder
     train: Tensor
-    test: Tensor
     labels: Tensor
+    test: Tensor
+    test_labels: Tensor
 
     @classmethod
     def of(cls, case: Case, data: LoadedData) -> Seen:
         """Make the encoder of a case, and compute features where it is frozen."""
-        name, given = parse_choice(case.encoder)
-        compact = torch.unique(data.train.labels[:, 0], return_inverse=True)[1]
+        name, given, dim, _ = case.choice
         torch.manual_seed(case.seed)
-        encoder = ENCODERS[name].build(
-            channels=data.train.images.shape[1],
-            side=data.train.images.shape[2],
-            dim=ENCODERS[name].dim(given),
-            parameters=given,
-        )
-        train, test = data.train.images, data.test.images
+        channels, side = data.train.images.shape[1:3]
+        encoder = ENCODERS[name].build(channels=channels, side=side, dim=dim, parameters=given)
+        parts = {"train": data.train, "test": data.test}
+        train, test = (part.images for part in parts.values())
         if encoder.frozen:
             train, test = (
-                frozen_features(encoder, images, fingerprint=data.mark(part), device=CPU, progress=silent)
-                for part, images in (("train", train), ("test", test))
+                frozen_features(encoder, part.images, fingerprint=data.mark(name), device=CPU, progress=silent)
+                for name, part in parts.items()
             )
+        labels, test_labels = data.train.labels, data.test.labels
+        if case.fold is not None:
+            held = torch.isin(labels[:, 0], torch.unique(labels[:, 0])[case.fold :: 2])
+            train, test, labels, test_labels = train[~held], train[held], labels[~held], labels[held]
         if encoder.fitted:
             fit_head(encoder, train, CPU, silent)
-        return cls(data, encoder, train, test, torch.cat([compact[:, None], data.train.labels[:, 1:]], dim=1))
+        compact = torch.unique(labels[:, 0], return_inverse=True)[1]
+        labels = torch.cat([compact[:, None], labels[:, 1:]], dim=1)
+        return cls(data, encoder, train, labels, test, test_labels)
 
 
 class Course:
@@ -146,14 +163,12 @@ class Course:
 
 
 def _arm(case: Case, config: MetricLearningConfig, seen: Seen) -> LossArm:
-    name, given = parse_choice(case.encoder)
-    labels, dim = seen.labels, ENCODERS[name].dim(given)
+    (_, _, dim, rate), labels = case.choice, seen.labels
     descriptor = LOSSES[case.loss]
     torch.manual_seed(case.seed + 1)
     loss = descriptor.build(num_classes=int(labels[:, 0].max()) + 1, dim=dim, class_labels=torch.unique(labels, dim=0))
     memory = {"size": config.memory, "after": config.memory_after, "dim": dim, "levels": labels.shape[1]}
     loss, _ = give_memory(loss, descriptor, **memory)
-    rate = case.rate or ENCODERS[name].learning_rate
     arm = LossArm(0, descriptor, loss, copy.deepcopy(seen.encoder), CPU)
     arm.begin(Stage.of(dataclasses.replace(config, learning_rate=rate)))
     return arm
@@ -175,7 +190,7 @@ def train(course: Course, case: Case) -> int:
 def score(rows: Tensor, seen: Seen) -> Result:
     """R@1, mAP@R and mean cosine of embeddings of the whole test set."""
     rows = torch.nn.functional.normalize(rows.float(), dim=1)
-    scores = evaluate(rows, seen.data.test.labels, metrics=["R_at_1", "AP_at_R"])
+    scores = evaluate(rows, seen.test_labels, metrics=["R_at_1", "AP_at_R"])
     count, total = len(rows), float(rows.double().sum(0).square().sum())
     cosine = (total - count) / (count * (count - 1))
     return {"R_at_1": float(scores["R_at_1"]), "AP_at_R": float(scores["AP_at_R"]), "cosine": cosine}
@@ -225,8 +240,24 @@ def _cell(results: Sequence[Result]) -> str:
     return f"{_mean(results, 'R_at_1'):.3f} ({_mean(results, 'cosine'):.2f})"
 
 
-def against_features(found: Scores, losses: Sequence[str], sets: Sequence[str], encoder: str) -> str:
+def heads(found: Scores, losses: Sequence[str], sets: Sequence[str], encoders: Sequence[str]) -> str:
+    """A row per head: R@1 and mAP@R on each set as it begins, and in means over losses, folds and seeds."""
+    pairs = [(data, key) for data in sets for key in ("R_at_1", "AP_at_R")]
+    first = [_mean(found[data, FEATURES, encoders[0]], key) for data, key in pairs]
+    rows = [["*features as they are*", *(f"{value:.3f}" for value in first)]]
+    for encoder in encoders:
+        begun = [_mean(found[data, BEGUN, encoder], key) for data, key in pairs]
+        ended = [statistics.mean(_mean(found[data, loss, encoder], key) for loss in losses) for data, key in pairs]
+        rows.append([f"`{encoder}`", *(f"{start:.3f} → {end:.3f}" for start, end in zip(begun, ended, strict=True))])
+    return markdown(["head", *(f"{Path(data).name}, {_TITLES[key]}" for data, key in pairs)], rows)
+
+
+_TITLES = {"R_at_1": "R@1", "AP_at_R": "mAP@R"}
+
+
+def against_features(found: Scores, losses: Sequence[str], sets: Sequence[str], encoders: Sequence[str]) -> str:
     """A row per loss: R@1 and mAP@R on each set in means over the seeds, and how far above the features they are."""
+    (encoder,) = encoders
     base = {data: _means(found[data, FEATURES, encoder]) for data in sets}
     rows = [
         [title, *(f"{value:.3f}" for data in sets for value in _means(found[data, row, encoder]))]
@@ -250,7 +281,7 @@ def against_features(found: Scores, losses: Sequence[str], sets: Sequence[str], 
                 f"{sum(value > 0 for value in values)} of {len(values)}, {min(values):+.3f}, "
                 f"{middle:+.3f} ({middle / start:+.1%})"
             )
-    head = ["loss", *(f"{Path(data).name}, {title}" for data in sets for title in ("R@1", "mAP@R"))]
+    head = ["loss", *(f"{Path(data).name}, {title}" for data in sets for title in _TITLES.values())]
     return markdown(head, [*rows, summary])
 
 
@@ -278,13 +309,13 @@ def measure(cases: Sequence[Case], path: Path, side: int | None, *, training: bo
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     fields = [field.name for field in dataclasses.fields(Case)]
-    done = {tuple(result[name] for name in fields): result for result in kept(path)}
-    seen: dict[tuple[str, str, int], Seen] = {}
+    done = {tuple(result.get(name) for name in fields): result for result in kept(path)}
+    seen: dict[tuple[str, str, int, int | None], Seen] = {}
     for number, case in enumerate(cases, start=1):
         key = dataclasses.astuple(case)
         if key in done or not training:
             continue
-        looked = (case.data, case.encoder, case.seed)
+        looked = (case.data, case.encoder, case.seed, case.fold)
         if looked not in seen:
             seen.clear()
             seen[looked] = Seen.of(case, load_data(DataChoice(source=_source(case.data), image_size=side), silent))
@@ -309,14 +340,14 @@ def main() -> None:
     there = [name for name in KITS if Path(_source(name)).exists()]
     options = arguments(
         __doc__,
-        encoders=([MetricLearningConfig().encoder.name], "NAME[:PARAMETER=VALUE,...]"),
+        encoders=([MetricLearningConfig().encoder.name], "'NAME[:PARAMETER=VALUE,...] [rate=RATE] [dim=NUMBERS]'"),
         losses=(menu, "of the catalogue", list(LOSSES)),
         data=(["drawn", *there], "kits, folders or catalogue names; NAME=SECONDS where they differ from --seconds"),
         seconds=(80.0, "processor seconds of training for each"),
         threads=(1, "of torch"),
         seeds=([0], "of weights and batches"),
         side=(int, "pixels to which images are read, in place of the set's own"),
-        learning_rate=(float, "in place of the encoder's own"),
+        folds=(False, "score heads on training classes that are held out, one half after the other"),
         warm_up=(optimization.WARM_UP_STEPS, "steps"),
         kept=(Path("runs/encoders.jsonl"), "results, one a line"),
         no_training=(False, "print what is kept"),
@@ -325,21 +356,21 @@ def main() -> None:
     )
     torch.set_num_threads(options.threads)
     sets = {name: float(own or options.seconds) for name, _, own in (text.partition("=") for text in options.data)}
-    frozen = all(ENCODERS[parse_choice(encoder)[0]].frozen for encoder in options.encoders)
+    frozen = all(ENCODERS[parse_choice(encoder.split()[0])[0]].frozen for encoder in options.encoders)
     losses = [name for name in options.losses if not frozen or LOSSES[name].views == 1]
     if left := [LOSSES[name].title for name in options.losses if name not in losses]:
         say(f"Left out, because frozen features have one view of an image: {', '.join(left)}.")
     cases = [
-        Case(data, encoder, loss, seconds, options.threads, seed, options.learning_rate, options.warm_up)
+        Case(data, encoder, loss, seconds, options.threads, seed, options.warm_up, fold)
         for data, seconds in sets.items()
         for encoder in options.encoders
         for seed in options.seeds
+        for fold in ((0, 1) if options.folds else (None,))
         for loss in [*([FEATURES, BEGUN] if frozen else ()), *losses]
     ]
     found = measure(cases, options.kept, options.side, training=not options.no_training)
-    tables = [against_features(found, losses, list(sets), encoder) for encoder in options.encoders] if frozen else []
-    told = "\n\n".join(tables) or table(found, losses, list(sets), options.encoders)
-    report(options.marker, told, options.write)
+    tabled = heads if options.folds else against_features if frozen else table
+    report(options.marker, tabled(found, losses, list(sets), options.encoders), options.write)
 
 
 if __name__ == "__main__":
