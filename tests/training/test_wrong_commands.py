@@ -63,6 +63,7 @@ WRONG = (
     (TRAIN, "--data {images} --metrics R_at_100000", "R_at_100000"),
     (TRAIN, "--data {images} --sampler two_super_classes", "coarser level"),
     (TRAIN, "--data {images} --encoder timm:model=no_such_net", "not the name of a timm model"),
+    (TRAIN, "--data {images} --encoder timm:model=resnet18.a1_in1k", "(45 MB): hf download timm/resnet18.a1_in1k"),
     (TRAIN, "--data {images} --augmentation rain", "no augmentation 'rain'; choose from none, light"),
     # the machine and the training
     (TRAIN, "--data {images} --device tpu", "device needs auto"),

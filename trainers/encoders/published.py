@@ -66,21 +66,19 @@ def weights_missing(model: str) -> str | None:
     """
     if model == shipped.MODEL:
         return shipped.missing()
-    if ":" in model or cached(_with_tag(model)) or (gone := away()) is None:
+    if ":" in model or (tagged := _with_tag(model)) is None or cached(tagged) or (gone := away()) is None:
         return None
     size = next((f" ({4 * known.millions:,.0f} MB)" for known in PUBLISHED if known.name == model), "")
-    return f"{gone} Where there is a network, this fetches it{size}: hf download timm/{_with_tag(model)}"
+    return f"{gone} Where there is a network, this fetches it{size}: hf download timm/{tagged}"
 
 
 @lru_cache(maxsize=64)
-def _with_tag(model: str) -> str:
-    """Return a name of timm's with the tag of the weights that it stands for."""
-    if "." in model:
-        return model
+def _with_tag(model: str) -> str | None:
+    """Return a name of timm's with the tag of the weights that it stands for; None: it stands for none."""
     with importing():
         import timm
     config = timm.models.get_pretrained_cfg(model)
-    return f"{model}.{config.tag}" if config is not None and config.tag else model
+    return None if config is None else f"{model.partition('.')[0]}.{config.tag}" if config.tag else model
 
 
 _APACHE, _DINOV3, _NO_COMMERCE = "apache-2.0", "dinov3-license", "cc-by-nc-4.0"

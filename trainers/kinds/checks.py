@@ -97,6 +97,19 @@ def check_start(config: StartConfig, encoder: Choice, *, projects: bool = False)
         )
 
 
+def check_weights_at_hand(config: StartConfig, encoder: Choice) -> None:
+    """Refuse an encoder whose published weights are neither here nor within reach, unless it starts from others.
+
+    Raises:
+        ParameterError: with what brings them.
+    """
+    from trainers.encoders import ENCODERS
+
+    begins = config.start or config.weights
+    if not begins and (lacking := ENCODERS[encoder.name].lacking(encoder.parameters)) is not None:
+        raise ParameterError(f"{_named(encoder)}: {lacking}")
+
+
 def check_batch(config: RunConfig, batch: int, encoder: Choice | None) -> None:
     """Refuse chunks that a batch does not make, processes that do not divide it, and activation checkpointing of what
     has none.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from trainers.config import DataChoice, EncoderConfig
 from trainers.errors import ParameterError
 from trainers.kinds.base import Kind
-from trainers.kinds.checks import check_data, check_start, rehearse_images, rehearse_weights
+from trainers.kinds.checks import check_data, check_start, check_weights_at_hand, rehearse_images, rehearse_weights
 from trainers.registry import title_of
 
 if TYPE_CHECKING:
@@ -62,9 +62,10 @@ class Labelled(Kind[E]):
         check_number(config.metrics)
 
     def rehearse(self, config: E, root: Path, progress: Progress) -> list[str]:
-        """Read the images, and see that encoder and settings suit them."""
+        """See that the encoder's weights can be had, read the images, and see that encoder and settings suit them."""
         from trainers.data.labelled.rows import UNREADABLE
 
+        check_weights_at_hand(config, config.encoder)
         said, data = super().rehearse(config, root, progress), rehearse_images(config, root, progress)
         _, channels, side, _ = data.train.images.shape
         said += rehearse_weights(config, config.encoder, channels=channels, side=side)
