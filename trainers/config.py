@@ -102,7 +102,7 @@ class DataChoice:
         "drawn",
         title="Images",
         flag="data",
-        help="A dataset of the catalogue (drawn[:bias=0.9]), a folder or a Hub id.",
+        help="A dataset of the catalogue (groceries, drawn[:bias=0.9]), a folder or a Hub id.",
     )
     subset: str | None = parameter(None, help="Configuration of a Hub dataset.")
     revision: str | None = parameter(None, help="Commit or tag of a Hub dataset.")

@@ -33,8 +33,9 @@ class Filled {
     this.save = button("Image", () => this.download());
     this.save.setAttribute("aria-label", "Download the filled image");
     this.hint = el("p", { class: "rs-note rs-hint" });
+    this.bar = el("progress", { class: "rs-progress", hidden: true, "aria-label": "Filling" }); // how far it is nobody tells
     const head = el("header", { class: "rs-flow" }, this.title, this.about);
-    const foot = el("div", { class: "rs-stack rs-tight rs-foot" }, this.hint, el("div", { class: "rs-flow rs-tight rs-drawing" }, this.whole, this.save));
+    const foot = el("div", { class: "rs-stack rs-tight rs-foot" }, this.bar, this.hint, el("div", { class: "rs-flow rs-tight rs-drawing" }, this.whole, this.save));
     this.node = el("section", { class: "rs-side", "aria-label": "Image without the object" }, head, this.stage.node, foot);
     this.reveal(0);
   }
@@ -85,6 +86,7 @@ class Filled {
     this.reveal(0);
     say(this.title, removed?.length ? `Without the ${listed(removed)}` : "Without it");
     say(this.about, removed?.length ? "filling …" : "");
+    this.bar.hidden = !(removed?.length && prompt);
     this.prompt(prompt);
     say(this.hint, "");
   }
@@ -105,6 +107,7 @@ class Filled {
     this.stage.show(url, `${this.image.alt || "The image"}, without the ${listed(reply.removed)}`);
     if (!same) this.reveal(0);
     this.prompt("");
+    this.bar.hidden = true;
     this.save.disabled = false;
     say(this.title, `Without the ${listed(reply.removed)}`);
     say(this.about, `${percent(reply.share)} of the image filled, ${reply.fill_title} ${duration(reply.fill_ms)}`);

@@ -15,12 +15,14 @@ from PIL import Image
 from tests.data.world import picture, write_split
 from tests.entities import write_entities
 from tests.finetuning.world import write_coco
+from tests.served import strangers
 from trainers.config import Conditions, DataChoice
 from trainers.data import SOURCES, inspect_data, load_data
 from trainers.data.captioned.datasets import CAPTIONED
 from trainers.data.captioned.loader import load_captioned, named
 from trainers.data.labelled.datasets.known import KNOWN
-from trainers.data.sources import resolve
+from trainers.data.labelled.originals import Originals
+from trainers.data.sources import SHIPPED, resolve
 from trainers.errors import ParameterError
 from trainers.parameters import specs
 
@@ -78,13 +80,27 @@ def check_conditions(plain, data) -> None:
 HARD = Conditions(label_noise=0.25, withheld_classes=1 / 3, folds=2)
 
 
-@pytest.mark.parametrize("name", [name for name, entry in SOURCES.items() if entry.inspect is None])
+@pytest.mark.parametrize("name", [name for name, entry in SOURCES.items() if entry.inspect is None or name in SHIPPED])
 def test_a_dataset_without_a_network_loads(name: str) -> None:
     choice = DataChoice(source=name, image_size=16, max_images=192)
     check_labelled(load_data(choice))
     assert load_data(choice).fingerprint == load_data(choice).fingerprint
     assert inspect_data(choice).title == SOURCES[name].title
     check_conditions(load_data(choice), load_data(dataclasses.replace(choice, conditions=HARD)))
+
+
+def test_photographs_ship_with_three_levels_and_their_licence_for_strangers_too() -> None:
+    with strangers():
+        data = load_data(DataChoice(source="groceries", image_size=16))
+        original = Originals().read(DataChoice(source="groceries"), data.test.names[0])
+    assert data.hierarchy.levels == ("product", "kind", "category") and data.licence == "MIT"
+    assert [len(names) for names in data.hierarchy.names] == [54, 27, 3]
+    both = torch.cat([data.train.labels, data.test.labels])
+    assert len(data.test) == 400 and both[:, 0].bincount().tolist() == [20] * 54
+    assert min(Image.open(io.BytesIO(original)).size) == 128
+    file = SHIPPED["groceries"]
+    beside = (file.with_name(name).read_text(encoding="utf-8") for name in ("README.md", "LICENSE.txt"))
+    assert file.stat().st_size <= 7_000_000 and all("Marcus Klasson" in text for text in beside)
 
 
 @pytest.mark.parametrize("known", KNOWN, ids=lambda known: known.name)

@@ -118,7 +118,8 @@ def test_an_answer_that_comes_late_does_not_replace_a_newer_one(tab: Tab, monkey
         return answers(shown, target, *chosen)
 
     def ask(name: str, page: Any) -> Any:
-        return showing.newest(state, json.dumps({"classes": [name]}), page, *DRAWN)
+        (answer,) = showing.newest(state, json.dumps({"classes": [name]}), page, *DRAWN)
+        return answer
 
     monkeypatch.setattr(showing, "answer", slowly)
     with ThreadPoolExecutor(1) as pool:
@@ -178,9 +179,19 @@ def test_a_photograph_is_not_named_by_a_model_that_knows_drawn_scenes(tab: Tab) 
 
 def test_photographs_are_filled_by_the_best_that_is_installed(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
     photograph, scene = tab.objects.images.get(own(tab)), tab.objects.images.get("drawn_scenes.0")
-    assert offers.fill_for(photograph, "telea") == "telea" and offers.fill_for(photograph, "blur") == "blur"
+    assert offers.fill_for(photograph, "telea") == "by_area" and offers.fill_for(photograph, "blur") == "blur"
     assert "rerender" in [name for _, name in offers.fills(scene)]
-    assert offers.fill_for(photograph, "rerender") == "telea" and offers.fill_for(scene, "rerender") == "rerender"
+    assert offers.fill_for(photograph, "rerender") == "by_area" and offers.fill_for(scene, "rerender") == "rerender"
+    assert offers.fill_for(scene, "by_area") == "telea" and "shift map" in offers.about(
+        tab.objects, DRAWN[0], "by_area"
+    )
+    for side, title in ((0.2, "Telea"), (0.5, "Shift map")):  # 4 % and 25 % of the image
+        box = json.dumps({"class": "dog", "boxes": [[0.1, 0.1, 0.1 + side, 0.1 + side]]})
+        asked = shown(tab, photograph.ref)[0], box, SimpleNamespace(session_hash="page"), *DRAWN[:3], "by_area", 5
+        *working, (_, pair, _) = Showing(tab.objects).newest(*asked)
+        assert pair["reply"]["fill_title"] == title
+        assert [title in one[1]["prompt"] for one in working] == [True] * (title == "Shift map")
+        assert len(list(Showing(tab.objects).newest(*asked))) == 1, "the next question about it finds it filled"
     monkeypatch.setattr(type(offers.FILLS["lama"]), "lacking", lambda self, *_: None)
     assert offers.fill_for(photograph, "telea") == "lama" and offers.fill_for(scene, "telea") == "telea"
 

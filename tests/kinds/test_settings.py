@@ -141,7 +141,7 @@ OWN = {"data": DataChoice(source="/somewhere/own")}
 
 @pytest.fixture
 def there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trainers.encoders.published.at_hand", lambda: KNOWN)
+    monkeypatch.setattr("trainers.encoders.published.at_hand", lambda *_device: KNOWN)
 
 
 @pytest.mark.usefixtures("there")
@@ -149,6 +149,9 @@ def test_own_images_begin_with_it_at_its_rate() -> None:
     config, rate = TRAIN.configured(dict(OWN)), ENCODERS["timm_frozen"].learning_rate
     assert (config.encoder, config.learning_rate, config.data.image_size) == (KNOWN.frozen, rate, 40)
     assert TRAIN.begins_with(config.data)[0]["encoder"] == KNOWN.frozen
+    assert TRAIN.configured({"data": DataChoice(source="groceries")}).encoder == KNOWN.frozen
+    first = {"encoder": Choice(name="conv4"), "learning_rate": 0.004, "data.image_size": None}
+    assert TRAIN.begins_with(DataChoice(source="drawn")) == (first, "")
     views = TRAIN.configured({**OWN, "losses": (Choice(name="simclr"),)})
     assert (views.encoder, views.learning_rate) == (KNOWN.trained, ENCODERS["timm"].learning_rate)
     assert TRAIN.configured({"encoder": Choice(name="timm_frozen")}).learning_rate == rate

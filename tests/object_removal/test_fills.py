@@ -76,6 +76,18 @@ def test_inpainting_continues_the_surroundings(name):
     assert np.ptp(painted[12:25, 15:30], axis=2).max() <= 1  # no red is left
 
 
+def test_the_shift_map_moves_pixels_of_the_rest_also_of_large_images():
+    rng = np.random.default_rng(0)
+    picture = rng.integers(0, 200, (90, 500, 3)).astype(np.uint8)
+    mask = np.zeros((90, 500), bool)
+    mask[20:60, 100:330] = True
+    picture[mask] = (255, 0, 0)
+    painted = paint(FILLS["shift_map"], picture, mask)
+    assert painted.any(axis=2)[mask].all() and (painted[mask] != (255, 0, 0)).any(axis=1).all()
+    elsewhere = {pixel.tobytes() for pixel in picture[~mask]}
+    assert np.mean([pixel.tobytes() in elsewhere for pixel in painted[mask]]) > 0.99, "not one is mixed or enlarged"
+
+
 def test_paddings():
     picture, mask = scene()
     picture[12:25, 15:22] = (5, 100, 0)
@@ -118,7 +130,7 @@ def test_lama_says_what_it_needs(monkeypatch, tmp_path):
 def test_without_opencv_the_line_that_installs_it(monkeypatch):
     monkeypatch.setattr("trainers.object_removal.fills.opencv.find_spec", lambda _: None)
     assert "pip install" in FILLS["telea"].lacking()
-    with pytest.raises(UserError, match="opencv-python-headless"):
+    with pytest.raises(UserError, match="opencv-contrib-python-headless"):
         paint(FILLS["telea"], *scene())
 
 

@@ -129,7 +129,7 @@ def created(config: Config, root: Path) -> RunFolder:
     """
     if isinstance(config.single, EncoderConfig):
         first, why = kind_of(config.single).begins_with(config.single.data)
-        if first and config.single.encoder == first["encoder"]:
+        if why and config.single.encoder == first["encoder"]:
             print(f"rankscope: {why}", file=sys.stderr)
     started = kind_of(config)
     started.check_processes(processes())

@@ -16,9 +16,12 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
+from trainers import ASSETS
 from trainers.data import access, settings
 from trainers.errors import DataError
 
+SHIPPED = {"groceries": ASSETS / "groceries" / "groceries.zip"}
+"""Datasets that come with the program, by name: everybody may open them."""
 PREFIX = "dropped"
 _NAMED = re.compile(rf"{PREFIX}/([0-9a-f]{{32}})/([^/\\\0]{{1,200}})")
 
@@ -58,7 +61,7 @@ def resolve(source: str) -> Path | str:
         DataError: a folder that does not exist or may not be opened here, or text that is neither.
     """
     text = source.strip()
-    if (given := path_of(text)) is not None:
+    if (given := SHIPPED.get(text) or path_of(text)) is not None:
         return given
     hub, _ = divided(text)
     if is_path(text):

@@ -261,7 +261,9 @@ class Kind(ABC, Generic[C]):
         return self.config(**self.layered(given, flags or {}))
 
     def begins_with(self, images: DataChoice) -> tuple[dict[str, Any], str]:
-        """Return the settings, by name, that runs on these images begin with in place of their defaults, and why."""
+        """Return the settings, by name, that runs begin with as these images say, and why they are not the defaults;
+        empty: they are.
+        """
         return {}, ""
 
     def layered(self, given: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:

@@ -50,7 +50,9 @@ def _has_revisions(source: str) -> bool:
 
     entry = named(source)
     if entry is not None:
-        return entry.inspect is not None  # images that are drawn here have nothing to choose
+        if entry.pinned is None:
+            return False  # its images are drawn here
+        source = entry.pinned(DataChoice(source=source)).source
     with contextlib.suppress(UserError):
         return isinstance(resolve(source), str)
     return True

@@ -99,13 +99,15 @@ _STATE = 4  # weights, gradients, two moments
 
 
 def guessed_shape(data: DataChoice, *, classes: int) -> Shape:
-    """Guess a shape before the dataset is opened: as many images as may be read, as large as the drawn ones."""
+    """Guess a shape before the dataset is opened: as many images as may be read, or as those have that come with the
+    program, and as large as the drawn ones."""
+    from trainers.data.labelled.datasets import groceries
     from trainers.data.labelled.datasets.drawn import IMAGE_SIZE, IMAGES_PER_TEST_POT, IMAGES_PER_TRAIN_POT
 
-    drawn = 96 * IMAGES_PER_TRAIN_POT + 80 * IMAGES_PER_TEST_POT
-    images = min(drawn, 2 * data.max_images) if data.source.partition(":")[0] == "drawn" else 2 * data.max_images
+    most, drawn = 2 * data.max_images, 96 * IMAGES_PER_TRAIN_POT + 80 * IMAGES_PER_TEST_POT
+    known = {"drawn": drawn, groceries.NAME: groceries.IMAGES}
     return Shape(
-        images=images,
+        images=min(most, known.get(data.source.partition(":")[0], most)),
         channels=3,
         side=data.image_size or IMAGE_SIZE,
         classes=classes,

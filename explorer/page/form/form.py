@@ -10,7 +10,7 @@ from typing import Any
 
 from explorer.page.form.fields import Json, as_json, entries, field, is_written
 from explorer.page.form.kind_page import KindPage
-from trainers.config import BUDGET, MAX_ARMS, RunConfig
+from trainers.config import BUDGET, MAX_ARMS, DataChoice, RunConfig
 from trainers.devices.device import most_processes
 from trainers.errors import ParameterError
 from trainers.kinds import check
@@ -56,6 +56,7 @@ class Form:
 
     def json(self) -> Json:
         """Describe it for the page."""
+        first = self.first()
         return {
             "name": self.kind.name,
             "title": self.kind.title,
@@ -65,12 +66,18 @@ class Form:
             "sections": [
                 {
                     **dataclasses.asdict(section),
-                    "fields": [self._field(name) for name in section.names],
+                    "fields": [self._field(name, first) for name in section.names],
                     "views": self.page.views is not None and list(section.names) == ["augmentation"],
                 }
                 for section in self.sections
             ],
         }
+
+    def first(self) -> RunConfig:
+        """Return the settings that the fields show at first."""
+        if not self.page.images:
+            return self.kind.config()
+        return self.kind.configured({"data": DataChoice(source=self.page.images)})
 
     def registries(self) -> set[str]:
         """Return the registries, ``module:NAME``, from which its fields choose."""
@@ -135,10 +142,10 @@ class Form:
             return False
         return not (self.public and self.known[name].rule.private)
 
-    def _field(self, name: str) -> Json:
+    def _field(self, name: str, first: RunConfig) -> Json:
         spec = self.known[name]
         made = field(spec, name)
-        made["default"] = as_json(spec, _at(self.kind.config(), name))
+        made["default"] = as_json(spec, _at(first, name))
         if name == "data.source":
             made["control"] = "images"
         if name == "data.hierarchy":

@@ -16,6 +16,7 @@ class KindPage:
     Attributes:
         name: of the kind.
         presets: those of the kind are offered; False: on the command line alone.
+        images: of the catalogue that its form begins with; empty: those of the kind's settings.
         sidebar: its runs are started in the sidebar; False: elsewhere on the page.
         entries: by setting the names of the entries that are offered; all of its registry where it is not here.
         sets: by setting the settings that follow from the entry that is chosen, from its descriptor.
@@ -27,6 +28,7 @@ class KindPage:
 
     name: str
     presets: bool = True
+    images: str = ""
     sidebar: bool = True
     entries: Mapping[str, Sequence[str]] = field(default_factory=dict)
     sets: Mapping[str, Callable[[Any], Mapping[str, Any]]] = field(default_factory=dict)

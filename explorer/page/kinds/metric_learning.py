@@ -95,6 +95,7 @@ def endpoints(runs: Runs) -> list[Callable[..., Any]]:
 DESCRIPTOR = KindPage(
     name=KIND.name,
     presets=False,
+    images="groceries",
     sets={"encoder": lambda encoder: {"learning_rate": encoder.learning_rate}},
     added=("supcon", "proxy_anchor", "roadmap", "smooth_ap"),
     endpoints=endpoints,

@@ -11,7 +11,8 @@ from explorer.server.http import RequestError
 from explorer.server.jobs import LONGEST
 from explorer.server.posted import file_in_base64
 from explorer.server.visitors import caller
-from explorer.tabs.object_removal.bodies import Query, Score
+from explorer.tabs.object_removal import offers
+from explorer.tabs.object_removal.bodies import FILL, Query, Score
 from explorer.tabs.object_removal.datasets import DRAWN
 from explorer.tabs.object_removal.first import CHOSEN
 from explorer.tabs.object_removal.images import UPLOAD, judged
@@ -29,7 +30,7 @@ def _remove_object(objects: Objects) -> Any:
         image: str = "0",
         object_class: str = "",
         box: list[float] | None = None,
-        fill: str = "telea",
+        fill: str = "",
         models: list[str] | None = None,
         k: int = 5,
         dataset: str = DRAWN,
@@ -41,12 +42,13 @@ def _remove_object(objects: Objects) -> Any:
             image: the number of an image of the dataset, a reference as the page has it, or an image file in base64.
             object_class: one of the image's classes; with a box any name. Empty: the first that may be removed.
             box: x0, y0, x1, y1 as fractions of the image, for an object that is not marked.
-            fill: a fill by name; rerender is for the drawn scenes alone.
+            fill: a fill by name; rerender is for the drawn scenes alone. Empty: the one that the page would choose.
             models: one or two image-text models by name; the small one and its fine-tuned twin if left out.
             k: captions per list.
             dataset: the dataset whose images are numbered, and whose captions answer an image file.
         """
         ref = _reference(objects, image, dataset, caller(request).address)
+        fill = fill or offers.fill_for(objects.images.get(ref), FILL)
         asked = {"image": ref, "fill": fill, "models": models or _ready(objects), "k": k, "dataset": dataset}
         query = Query.of({**asked, "remove": _remove(objects, ref, object_class, box)})
         return objects.answers.answer(query, wait=LONGEST)

@@ -9,14 +9,16 @@ from explorer.page.words import literal
 from explorer.tabs.object_removal.bodies import FILL
 from explorer.tabs.object_removal.images import InputImage
 from explorer.tabs.object_removal.models import STRANGER, Known
+from explorer.tabs.object_removal.removal import BY_AREA
 from explorer.tabs.object_removal.service import Objects
 from trainers.errors import UserError
-from trainers.object_removal.fills import FILLS
+from trainers.object_removal.fills import FILLS, LARGE
 
 Choices = list[tuple[str, str]]
 NO_OTHER = "one model only"
-_FOR_PHOTOGRAPHS = ("lama", FILL)
+_FOR_PHOTOGRAPHS = ("lama", BY_AREA, FILL)
 """Fills for photographs, the best first."""
+_BY_AREA = f"Telea; above {LARGE:.0%} of the image the shift map, which covers it with pieces of the rest."
 
 
 def datasets(objects: Objects) -> Choices:
@@ -39,7 +41,8 @@ def with_chosen(objects: Objects, choices: Choices, names: Sequence[str]) -> Cho
 def fills(image: InputImage) -> Choices:
     """Return the fills that can be had for an image."""
     ready = (fill for fill in FILLS.values() if fill.lacking() is None)
-    return [(fill.title, fill.name) for fill in ready if fill.unfit(image.scene) is None]
+    fitting = [(fill.title, fill.name) for fill in ready if fill.unfit(image.scene) is None]
+    return [*([("By area", BY_AREA)] if image.source == "upload" else []), *fitting]
 
 
 def fill_for(image: InputImage, wanted: str) -> str:
@@ -54,8 +57,8 @@ def fill_for(image: InputImage, wanted: str) -> str:
 def about(objects: Objects, dataset: str, fill: str) -> str:
     """Return what is said of the images and the fill."""
     sentences = [objects.datasets.get(dataset).about()["note"]]
-    if fill in FILLS:
-        sentences.append(FILLS[fill].sentence)
+    if fill in FILLS or fill == BY_AREA:
+        sentences.append(_BY_AREA if fill == BY_AREA else FILLS[fill].sentence)
     said = " ".join(sentence if sentence.endswith((".", "!", "?")) else f"{sentence}." for sentence in sentences)
     return literal(said, 1000)
 

@@ -15,10 +15,31 @@ from explorer.tabs.object_removal.images import InputImage, InputImages, encoded
 from trainers.data.lru_cache import Cache, CostLimit
 from trainers.data.picture import Picture
 from trainers.errors import DataError
-from trainers.object_removal.fills import FillDescriptor, fill_named, paint
+from trainers.object_removal.fills import FillDescriptor, fill_for_photograph, fill_named, paint
 from trainers.object_removal.pairs import scaled_mask
 from trainers.object_removal.regions import Judgement, pixel_mask
 from trainers.object_removal.removal import Target, drawn_over, together
+
+BY_AREA = "by_area"
+"""In place of a fill: the one that suits a photograph and how much of it goes."""
+_LAST = 8  # filled photographs that are kept for the next question about them
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planned:
+    """A removal before anything is filled: what goes, bool ``[H, W]`` of the picture, and by what it is filled."""
+
+    image: InputImage
+    picture: Picture
+    target: Target
+    judgement: Judgement
+    mask: np.ndarray
+    fill: FillDescriptor
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal for equal results."""
+        return self.image.ref, self.image.boxes, self.image.classes, repr(self.target), self.fill.name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +93,7 @@ class FilledImages:
     def __init__(self, images: InputImages, kept: CostLimit) -> None:
         self._images = images
         self._kept: Cache[bytes] = Cache(limit=kept, cost=len)
+        self._last: Cache[FilledImage] = Cache(limit=_LAST)
 
     def png(self, key: str) -> bytes:
         """Return a filled image as a PNG file.
@@ -87,38 +109,58 @@ class FilledImages:
         self._kept.get(key, lambda: encoded(pixels, "png"))
         return key
 
+    def plan(self, image: InputImage, asked: Removal, fill: str) -> Planned:
+        """Say what goes and by what it is filled; ``fill`` is a name, or :data:`BY_AREA`.
+
+        Raises:
+            UserError: the request names nothing, the image has no such class, or there is no such fill.
+        """
+        target, picture = asked.named(), self._images.picture(image)
+        judgement, mask = judged_mask(image, picture, target)
+        descriptor = fill_for_photograph(judgement.share) if fill == BY_AREA else fill_named(fill)
+        return Planned(image=image, picture=picture, target=target, judgement=judgement, mask=mask, fill=descriptor)
+
+    def is_long(self, planned: Planned) -> bool:
+        """Whether filling will take seconds: a slow fill that is not kept from the last question."""
+        return planned.fill.slow and self._last.find(planned.key) is None
+
     def remove(self, image: InputImage, asked: Removal, fill: str) -> FilledImage:
         """Remove what is asked for.
 
         Raises:
-            UserError: the request names nothing, the image has no such class, the region is empty or everything, or
-                the fill cannot be had.
+            UserError: as :meth:`plan`, the region is empty or everything, or the fill cannot be had.
         """
-        descriptor, target, picture = fill_named(fill), asked.named(), self._images.picture(image)
-        judgement, mask = judged_mask(image, picture, target)
+        planned = self.plan(image, asked, fill)
+        if image.source == "drawn":
+            return self._made(planned)
+        made = self._last.get(planned.key, lambda: self._made(planned))
+        self.keep(made.pixels)
+        return made
+
+    def _made(self, planned: Planned) -> FilledImage:
+        image, target, picture = planned.image, planned.target, planned.picture
         large = self._images.enlarged(image)
         started = time.perf_counter()
-        shown = pixels = _filled(image, picture, target, judgement, mask, descriptor)
+        shown = pixels = _filled(planned, picture, planned.mask)
         if large is not None:
-            shown = _filled(image, large, target, judgement, judged_mask(image, large, target)[1], descriptor)
+            shown = _filled(planned, large, judged_mask(image, large, target)[1])
         return FilledImage(
             key=self.keep(shown),
             original=picture.pixels,
             pixels=pixels,
             target=target,
-            judgement=judgement,
-            title=descriptor.title,
+            judgement=planned.judgement,
+            title=planned.fill.title,
             milliseconds=1000 * (time.perf_counter() - started),
         )
 
 
-def _filled(
-    image: InputImage, picture: Picture, target: Target, judgement: Judgement, mask: np.ndarray, fill: FillDescriptor
-) -> np.ndarray:
+def _filled(planned: Planned, picture: Picture, mask: np.ndarray) -> np.ndarray:
     if not mask.any():
         raise DataError("Nothing that was chosen has an area inside the image. Draw over the object again.")
-    whole = judgement.removed if target.drawing is None else ()  # classes, where whole objects go
-    return paint(fill, picture.pixels, mask, scene=image.scene, removed=whole)
+    # classes, where whole objects go
+    whole = planned.judgement.removed if planned.target.drawing is None else ()
+    return paint(planned.fill, picture.pixels, mask, scene=planned.image.scene, removed=whole)
 
 
 def judged_mask(image: InputImage, picture: Picture, target: Target) -> tuple[Judgement, np.ndarray]:

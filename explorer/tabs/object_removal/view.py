@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -131,16 +131,31 @@ class Showing:
         button = gr.update(visible=bool(said), value=title)
         return [gr.update(value=literal(said), visible=bool(said)), button]
 
-    def newest(self, shown: str, target: str, request: gr.Request, *chosen: Any) -> Updates:
-        """Return :meth:`answer`, or no updates where the page has asked something else meanwhile.
+    def newest(self, shown: str, target: str, request: gr.Request, *chosen: Any) -> Iterator[Updates]:
+        """Yield that something is being filled, where that takes seconds, then :meth:`answer`, or no updates where the
+        page has asked something else meanwhile.
 
         Of two questions the later one may be answered first: the earlier one may wait for captions.
         """
         page, mine = request.session_hash, object()
         self._asked.drop(page)
         self._asked.get(page, lambda: mine)
+        if (working := self.working(shown, target, *chosen)) is not None:
+            yield [gr.skip(), working, gr.skip()]
         answer = self.answer(shown, target, *chosen)
-        return answer if self._asked.find(page) in (mine, None) else [gr.skip()] * 3
+        yield answer if self._asked.find(page) in (mine, None) else [gr.skip()] * 3
+
+    def working(self, shown: str, target: str, *chosen: Any) -> Json | None:
+        """Return what stands in place of the filled image while it is made; None: that is a matter of a moment."""
+        if not (shown and target):
+            return None
+        query = self.query(shown, target, *chosen)
+        image = self.objects.images.asked(query.image, query.objects or ())
+        planned = self.objects.fills.plan(image, query.remove, query.fill)
+        if not self.objects.fills.is_long(planned):
+            return None
+        said = f"{planned.fill.title} covers {planned.judgement.share:.0%} of the image; this takes a few seconds."
+        return {"image": about(image), "prompt": said, "removed": list(planned.judgement.removed)}
 
     def answer(self, shown: str, target: str, *chosen: Any) -> Updates:
         """Remove what is marked and ask the models; returns the updates of :attr:`View.answer`."""

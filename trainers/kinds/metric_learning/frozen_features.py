@@ -16,6 +16,8 @@ from trainers.encoders import Encoder
 from trainers.training.evaluation import arriving
 
 BATCH = 64
+_ON_CPU = 16
+"""Images at a time on a CPU: the maps of more are memory that is asked of the system anew in every layer."""
 MOST = 4096
 """Training images whose features a head begins with."""
 
@@ -70,12 +72,13 @@ def fit_head(encoder: Encoder, train: Tensor, device: torch.device, progress: Ca
 
 @torch.inference_mode()
 def _compute(encoder: Encoder, images: Tensor, device: torch.device, progress: Callable[[str, float], None]) -> Tensor:
-    encoder.eval()
+    encoder.eval().to(memory_format=torch.channels_last)
+    size = _ON_CPU if device.type == "cpu" else BATCH
 
     def computed() -> Iterator[Tensor]:
-        for start in range(0, len(images), BATCH):
-            progress("computing frozen features", start / len(images))
-            pixels = send(images[start : start + BATCH], device).float().div_(255)
+        for start in range(0, len(images), size):
+            progress(f"computing frozen features of {len(images):,} images", start / len(images))
+            pixels = send(images[start : start + size], device).float().div_(255)
             yield (encoder.features if encoder.frozen else encoder)(pixels).half()
 
     return torch.cat(list(arriving(computed())))

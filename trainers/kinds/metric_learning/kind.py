@@ -133,11 +133,9 @@ class MetricLearning(Labelled[MetricLearningConfig]):
         from trainers.encoders import ENCODERS
 
         known = _at_hand(images)
-        if known is None:
-            return super().begins_with(images)
-        rate = ENCODERS[known.frozen.name].learning_rate
-        first = {"encoder": known.frozen, "learning_rate": rate, "data.image_size": known.read}
-        return first, known.sentence
+        encoder, read = (MetricLearningConfig.encoder, None) if known is None else (known.frozen, known.read)
+        first = {"encoder": encoder, "learning_rate": ENCODERS[encoder.name].learning_rate, "data.image_size": read}
+        return first, "" if known is None else known.sentence
 
     def rehearse_on(self, config: MetricLearningConfig, data: LoadedData) -> list[str]:
         from trainers.kinds.metric_learning.suited import suit
@@ -193,13 +191,16 @@ class MetricLearning(Labelled[MetricLearningConfig]):
 
 
 def _at_hand(images: DataChoice) -> AtHand | None:
-    """Return the published encoder that a dataset begins with; None: it is one of the catalogue or of grey drawings, or
-    there is no such encoder.
+    """Return the published encoder that a dataset begins with, that of photographs that ship the one that ships; None:
+    it is another one of the catalogue or of grey drawings, or there is no such encoder.
     """
     from trainers.data import named
     from trainers.data.photographs import are_photographs
+    from trainers.data.sources import SHIPPED
     from trainers.encoders.published import at_hand
 
+    if images.source in SHIPPED:
+        return at_hand("cpu")
     if named(images.source) is not None or not are_photographs(images):
         return None
     return at_hand()

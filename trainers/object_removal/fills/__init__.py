@@ -22,4 +22,18 @@ def fill_named(name: str) -> FillDescriptor:
     return entry(FILLS, name, "fill")
 
 
-__all__ = ["FILLS", "FillDescriptor", "fill_named", "paint"]
+LARGE = 0.05
+"""Above this share of an image the usual fill is the shift map: what continues the border inwards smears there."""
+
+
+def fill_for_photograph(share: float) -> FillDescriptor:
+    """Return the usual fill of a photograph: LaMa where it is installed, the shift map for large regions, or Telea.
+
+    Args:
+        share: of the image that is filled, 0 to 1.
+    """
+    wanted = ("lama", *(("shift_map",) if share > LARGE else ()))
+    return next((FILLS[name] for name in wanted if FILLS[name].lacking() is None), FILLS["telea"])
+
+
+__all__ = ["FILLS", "LARGE", "FillDescriptor", "fill_for_photograph", "fill_named", "paint"]

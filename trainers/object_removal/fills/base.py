@@ -26,12 +26,14 @@ class FillDescriptor(Descriptor):
     Attributes:
         paper: where it comes from.
         fill: called with a checked image and a mask that covers something, but not everything.
+        slow: it may take seconds.
         redraw: for a fill that needs the scene; called with a scene that can be drawn without some of its classes.
     """
 
     paper: str
     fill: Fill | None = None
     redraw: Redraw | None = None
+    slow: bool = False
 
     def unfit(self, scene: CaptionedImage | None) -> str | None:
         """Say why it cannot be used on a scene, or on an image that is none; None if it can."""

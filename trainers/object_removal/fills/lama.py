@@ -67,5 +67,6 @@ DESCRIPTOR = FillDescriptor(
     paper="Resolution-robust Large Mask Inpainting with Fourier Convolutions, Suvorov et al. 2022",
     fill=_fill,
     missing=missing,
+    slow=True,
     order=60,
 )

@@ -19,12 +19,13 @@ class RadiusParameters:
     radius: float = parameter(3.0, low=1.0, high=20.0, help="Pixels around a point that it is painted from.")
 
 
-def _missing(_parameters: object) -> str | None:
+def missing(_parameters: object) -> str | None:
+    """Say why OpenCV's fills cannot be used, or None."""
     try:
         absent = find_spec("cv2") is None
     except ValueError:  # another thread is importing it
         absent = False
-    return "This fill needs OpenCV: pip install opencv-python-headless" if absent else None
+    return "This fill needs OpenCV: pip install opencv-contrib-python-headless" if absent else None
 
 
 def _fill(method: str, image: np.ndarray, mask: np.ndarray, parameters: RadiusParameters) -> np.ndarray:
@@ -41,7 +42,7 @@ DESCRIPTORS = (
         paper="An Image Inpainting Technique Based on the Fast Marching Method, Telea 2004",
         fill=partial(_fill, "INPAINT_TELEA"),
         parameters=RadiusParameters,
-        missing=_missing,
+        missing=missing,
         order=10,
     ),
     FillDescriptor(
@@ -51,7 +52,7 @@ DESCRIPTORS = (
         paper="Navier-Stokes, Fluid Dynamics, and Image and Video Inpainting, Bertalmio et al. 2001",
         fill=partial(_fill, "INPAINT_NS"),
         parameters=RadiusParameters,
-        missing=_missing,
+        missing=missing,
         order=20,
     ),
 )

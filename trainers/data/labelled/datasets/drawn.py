@@ -285,5 +285,5 @@ DESCRIPTOR = SourceDescriptor(
     load=load,
     peek=peek,
     parameters=DrawnParameters,
-    order=0,
+    order=1,
 )

@@ -33,9 +33,7 @@ class Known:
 
     def load(self, choice: DataChoice, progress: Progress | None = None) -> LoadedData:
         """Load it, see ``trainers.data.load_data``."""
-        usual = self.label_columns is None or choice.label_columns in (None, self.label_columns)
-        levels = self.levels if usual else None
-        asked = self.pinned(choice)
+        asked, levels = self.pinned(choice), self._levels(choice)
         return load_source(asked, progress, name=self.name, title=self.title, licence=self.licence, levels=levels)
 
     def inspect(self, choice: DataChoice) -> DataReport:
@@ -43,7 +41,13 @@ class Known:
         report = inspect_source(self.pinned(choice))
         if report.proposal is None:
             return report
-        return replace(report, title=self.title, proposal=replace(report.proposal, source=self.name))
+        levels = self._levels(choice)
+        named = levels if levels and len(levels) == len(report.levels) else report.levels
+        return replace(report, title=self.title, levels=named, proposal=replace(report.proposal, source=self.name))
+
+    def _levels(self, choice: DataChoice) -> tuple[str, ...] | None:
+        """Return its names of the levels, where its own columns are read."""
+        return self.levels if self.label_columns is None or choice.label_columns in (None, self.label_columns) else None
 
     def peek(self, choice: DataChoice, count: int) -> Tensor:
         """Read a few of its images, see ``trainers.data.peek_data``."""
@@ -54,6 +58,21 @@ class Known:
         from trainers.data.labelled.hub import is_here
 
         return None if is_here(self.hub, self.subset) else away()
+
+    def descriptor(self, order: int) -> SourceDescriptor:
+        """Return the entry of the catalogue."""
+        return SourceDescriptor(
+            name=self.name,
+            title=self.title,
+            sentence=self.sentence,
+            licence=self.licence or "see its card",
+            load=self.load,
+            peek=self.peek,
+            inspect=self.inspect,
+            pinned=self.pinned,
+            missing=self.missing,
+            order=order,
+        )
 
     def pinned(self, choice: DataChoice) -> DataChoice:
         """Return the choice with this dataset's own columns and splits wherever it leaves them open."""
@@ -93,18 +112,4 @@ KNOWN = (
 )
 # fmt: on
 
-DESCRIPTORS = tuple(
-    SourceDescriptor(
-        name=known.name,
-        title=known.title,
-        sentence=known.sentence,
-        licence=known.licence or "see its card",
-        load=known.load,
-        peek=known.peek,
-        inspect=known.inspect,
-        pinned=known.pinned,
-        missing=known.missing,
-        order=200 + index,
-    )
-    for index, known in enumerate(KNOWN)
-)
+DESCRIPTORS = tuple(known.descriptor(order=200 + index) for index, known in enumerate(KNOWN))
