@@ -8,6 +8,7 @@ const VERDICTS = {
   fits: ["✓", "same", "fits the image"],
   "names removed": ["✕", "none", "names what was removed"],
   "names nothing present": ["–", "near", "names nothing that is there"],
+  unknown: ["", "near", "what else is there nobody has said"],
 };
 
 export function verdict(name) {

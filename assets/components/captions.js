@@ -7,6 +7,7 @@ import { saveCsv } from "../common/files.js";
 import { listed, moved } from "../common/measures.js";
 import { Poll } from "../common/poll.js";
 import { captionNodes, key, verdict } from "./caption_words.js";
+import { seenClasses } from "./seen_classes.js";
 
 const LATE = 1200; // ms; a model that still reads the captions is asked again
 const BEFORE = "This result was computed beforehand.";
@@ -32,9 +33,10 @@ class Captions {
     this.outcome = el("p", { class: "rs-flow rs-outcome", role: "status" });
     this.reading = new Reading();
     this.node = el("section", { class: "rs-stack", "aria-label": "Nearest captions" }, head, this.outcome, this.grid, key(), this.notes, this.reading.node);
+    this.seen = el("div", { hidden: true });
     this.cards = [];
     this.k = 5;
-    host.replaceChildren(this.node);
+    host.replaceChildren(el("div", { class: "rs-stack" }, this.seen, this.node));
     this.wait(["", ""]);
   }
 
@@ -74,6 +76,7 @@ class Captions {
   reset() {
     this.reply = null;
     this.csv.disabled = true;
+    this.seen.hidden = true;
     this.grid.style.setProperty("--rows", 4);
     this.cards.forEach((card) => card.vacant());
   }
@@ -84,18 +87,32 @@ class Captions {
     this.csv.disabled = false;
     this.grid.style.setProperty("--rows", Math.max(...reply.models.flatMap((model) => (model.waiting ? [this.k] : [model.removed.length, model.original.length]))) + 3);
     say(this.notes, reply.notes.join(" "));
+    this.see(reply);
     this.tell();
     this.draw();
   }
 
-  /** How many captions of each model name what is gone. */
+  /** What the classifier sees: above the captions, unless a model that knows photographs answers with them. */
+  see({ seen, removed }) {
+    this.seen.hidden = !seen;
+    if (!seen) return;
+    this.seen.replaceChildren(seenClasses(seen, removed));
+    if (seen.first) this.node.before(this.seen);
+    else this.node.after(this.seen);
+  }
+
+  /** How many captions of each model name what is gone, where any could. */
   tell() {
-    const { removed, models } = this.reply;
+    const { removed, models, kept, pool } = this.reply;
+    const lacking = pool && !pool.naming;
+    this.outcome.classList.toggle("rs-lacking", lacking || !kept.length);
+    if (lacking) return say(this.outcome, `The ${listed(removed)} ${removed.length > 1 ? "are" : "is"} gone, and ${none(pool, removed)} So no answer could, and nothing can be said of it. ${PLACES.captions}`);
     const known = models.flatMap((model, arm) => (model.waiting ? [] : [[model, arm]]));
     const counts = known.map(([model, arm]) => el("span", { class: "rs-flow rs-tight" }, swatch(arm), el("b", { text: model.title }), ` ${naming(model.removed, removed)} of ${model.removed.length}`));
     const it = removed.length > 1 ? "one of them" : "it";
     const gone = `The ${listed(removed)} ${removed.length > 1 ? "are" : "is"} gone. Captions that still name ${it}:`;
-    this.outcome.replaceChildren(...(counts.length ? [el("span", { text: gone }), ...counts] : []));
+    const others = kept.length || !counts.length ? [] : [el("span", { text: `Nothing else in the image is known, so no caption can count as right. ${PLACES.others}` })];
+    return this.outcome.replaceChildren(...(counts.length ? [el("span", { text: gone }), ...counts, ...others] : []));
   }
 
   draw() {
@@ -152,6 +169,15 @@ class Card {
     this.left.setAttribute("aria-label", `What ${model.title} said about the original`);
   }
 }
+
+/** Where what a verdict lacks can be given. */
+const PLACES = {
+  captions: "Write captions of your own, some with it and some without, beside an image of your own.",
+  others: "In an image of your own, choose Name and draw a box around what stays.",
+};
+
+/** That no caption of the pool names what is gone. */
+const none = ({ captions, own }, removed) => `none of ${own ? "your" : "the"} ${captions.toLocaleString("en")} captions names ${removed.length > 1 ? "them" : "it"}.`;
 
 /** How many captions name one of these classes. */
 const naming = (captions, classes) => captions.filter(({ parts }) => (parts ?? []).some((part) => part.classes.some((name) => classes.includes(name)))).length;

@@ -9,12 +9,14 @@ import { over, Stage } from "../common/stage.js";
 
 const SIDE = 768;
 const CROWDED = 6; // with more boxes than this a label shows only where one points
-const WAYS = [["objects", "Objects"], ["box", "Box"], ["brush", "Brush"]];
+const WAYS = [["objects", "Objects"], ["box", "Box"], ["brush", "Brush"], ["name", "Name"]];
+const PENS = { objects: null, box: "box", brush: "brush", name: "box" };
 const HINTS = {
   objects: "Press an object to take it out of the image.",
   none: "No object is marked in this image. Draw a box around one, or paint over it.",
   box: "Drag a box around what to remove; several boxes go together.",
   brush: "Paint over what to remove.",
+  name: "Draw a box around something that stays, then write what it is: captions that name it count as right.",
 };
 
 export function mount(element, { value, watch, remove, draw, tool }) {
@@ -24,7 +26,7 @@ export function mount(element, { value, watch, remove, draw, tool }) {
   show();
 }
 
-/** `on`: {remove({classes}), draw({boxes | strokes, around}), tool({name})}. */
+/** `on`: {remove({classes}), draw({boxes | strokes, around, stays}), tool({name})}. */
 class Picker {
   constructor(host, on) {
     this.on = on;
@@ -61,6 +63,7 @@ class Picker {
     this.stage.show(`${base()}/objects/image/${encodeURIComponent(image.ref)}/pixels?side=${SIDE}`, image.alt || "The image");
     this.boxes();
     this.tools.querySelector("input[value=objects]").disabled = !image.objects.length;
+    this.tools.querySelector("input[value=name]").parentElement.hidden = image.source !== "upload";
     this.tools.value = image.objects.length ? "objects" : "box";
     this.use(this.tool);
   }
@@ -112,7 +115,7 @@ class Picker {
   }
 
   use(tool) {
-    this.pen.use(tool === "objects" ? null : tool, this.stage);
+    this.pen.use(PENS[tool], this.stage);
     this.layer.inert = tool !== "objects";
     this.drawing.hidden = tool === "objects";
     this.brush.node.hidden = tool !== "brush";
@@ -122,7 +125,9 @@ class Picker {
 
   drawn() {
     say(this.hint, HINTS[this.tool]);
-    this.on.draw({ ...this.pen.region, around: this.pen.around });
+    const { around } = this.pen;
+    if (this.tool === "name") this.pen.boxes = [around]; // one thing at a time
+    this.on.draw({ ...this.pen.region, around, stays: this.tool === "name" });
   }
 }
 

@@ -17,7 +17,8 @@ class ObjectPicker(Drawn):
     """Its value is ``{"image": ..., "removed": [classes]}``, None before there is an image.
 
     ``remove`` brings ``{"classes": [name]}`` of a pressed object, ``draw`` what was drawn, in fractions of the image:
-    ``{"boxes": ...}`` or ``{"strokes": ...}`` and the box ``around`` it, ``tool`` the ``name`` of what presses do now.
+    ``{"boxes": ...}`` or ``{"strokes": ...}``, the box ``around`` it and whether it ``stays``; ``tool`` the ``name`` of
+    what presses do now.
     """
 
     def __init__(self, **options: Any) -> None:

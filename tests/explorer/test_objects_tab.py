@@ -26,9 +26,10 @@ from explorer.tabs.object_removal.measuring import Measuring, figure, table
 from explorer.tabs.object_removal.removing import Removing
 from explorer.tabs.object_removal.view import Showing
 from tests.explorer.conftest import OpenTab
-from tests.explorer.small_world import DOG, FRISBEE, GALLERY, Tab, paint_png, small_set
+from tests.explorer.small_world import DOG, FRISBEE, GALLERY, Tab, paint_png, sentences, small_set
 from trainers.data.captioned_images import CaptionedDataset
 from trainers.errors import UserError
+from trainers.image_text.imagenet import class_names
 from trainers.kinds.finetuning.recipes import PRESETS
 
 DRAWN = ("drawn_scenes", "tiny_clip", "tiny_clip_mended", "telea", 5)
@@ -169,12 +170,44 @@ def test_a_photograph_is_not_named_by_a_model_that_knows_drawn_scenes(tab: Tab) 
     removing, image = Removing(Showing(tab.objects)), shown(tab, own(tab))[0]
     target, region, _, pair = removing.drawn(image, None, "tiny_clip", "tiny_clip_mended", event(**BOX))
     assert target == "" and json.loads(region) == {"boxes": BOX["boxes"]} and "What is it?" in pair["prompt"]
-    assert json.loads(removing.named("my dog", region)) == {"class": "my dog", "boxes": BOX["boxes"]}
+    dog = removing.named(image, "", "my dog", region)[1]
+    assert json.loads(dog) == {"class": "my dog", "boxes": BOX["boxes"]}
+    stays = removing.drawn(image, "my dog", "large", "", event(boxes=[[0.5, 0.1, 0.7, 0.3]], stays=True))
+    assert stays[0] == gr.skip() and stays[2] == gr.update(value=None), "it is another thing, with another name"
+    state, target, *_, picker = removing.named(image, dog, "frisbee", stays[1])
+    assert json.loads(target) == {"classes": ["my dog"]} and picker["removed"] == ["my dog"]
+    assert [(one["class"], one["allowed"]) for one in picker["image"]["objects"]] == [
+        ("my dog", True),
+        ("frisbee", True),
+    ]
+    reply = Showing(tab.objects).answer(state, target, *DRAWN)[2]["reply"]
+    assert (reply["removed"], reply["kept"]) == (["my dog"], ["frisbee"])
     target, _, names, _ = removing.drawn(image, None, "tiny_clip", "large", event(**BOX))
     assert json.loads(target)["class"] == names["value"] and len(names["choices"]) == 5
     scene = shown(tab, "drawn_scenes.0")[0]
     assert removing.drawn(scene, None, "tiny_clip", "", event(**BOX))[0], "it knows its own scenes"
     assert json.loads(removing.drawn(scene, "cat", "tiny_clip", "", event(**BOX))[0])["class"] == "cat"
+
+
+def test_where_no_verdict_can_be_had_it_is_said_what_is_missing(tab: Tab) -> None:
+    photograph = shown(tab, own(tab))[0]
+    zebra = json.dumps({"class": "zebra", "boxes": BOX["boxes"]})
+    reply = Showing(tab.objects).answer(photograph, zebra, *DRAWN)[2]["reply"]
+    assert reply["pool"] == {"captions": len(sentences(small_set())), "naming": 0, "own": False} and reply["kept"] == []
+    assert {one["verdict"] for model in reply["models"] for one in model["removed"]} == {"unknown"}
+    lines = "a zebra on grass\n\n empty grass \nempty grass"
+    reply = Showing(tab.objects).answer(photograph, zebra, *DRAWN, lines)[2]["reply"]
+    assert reply["pool"] == {"captions": 2, "naming": 1, "own": True} and not reply["recorded"]
+    verdicts = {one["text"]: one["verdict"] for one in reply["models"][0]["removed"]}
+    assert verdicts == {"a zebra on grass": "names removed", "empty grass": "unknown"}
+    seen = reply["seen"]
+    assert seen["first"] and all(len(seen[side]) == 5 for side in ("original", "removed"))
+    assert all(0 < one["share"] < 1 and one["name"] in class_names() for one in seen["original"])
+    asked = Showing(tab.objects).answer(photograph, zebra, "drawn_scenes", "large", "", "telea", 5, lines)[2]["reply"]
+    assert asked["seen"] == seen | {"first": False}, "a model that knows photographs answers first"
+    scene = shown(tab, "drawn_scenes.0", removed=["frisbee"])
+    reply = Showing(tab.objects).answer(scene[0], scene[1], *DRAWN, lines)[2]["reply"]
+    assert reply["seen"] is None and reply["pool"]["naming"] > 0 and not reply["pool"]["own"]
 
 
 def test_photographs_are_filled_by_the_best_that_is_installed(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:

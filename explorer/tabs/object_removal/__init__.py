@@ -57,11 +57,13 @@ def build(answering: Answering) -> None:
     wiring.strip()
     wiring.more(more)
     opening = measuring.Opening(image=chooser.open_image, bind=wiring.show)
-    with gr.Column(elem_classes="rs-part"):
+    with gr.Column(elem_classes="rs-part") as measured:
         measuring.build(measuring.Measuring(objects, shared.shown), menus, opening)
-    with gr.Column(elem_classes="rs-part"):
+    with gr.Column(elem_classes="rs-part") as tuned:
         follow, trained = mending.build(objects, answering.finetuning, menus.dataset)
     wiring.follow(follow, more.work)
+    beside = [view.finding, finding.detector, view.own, strip.home, strip.images, measured, tuned]
+    view.shown.change(remover.beside, view.shown, beside, **QUIET)
     pair = [menus.model, menus.other]
     real = gr.Textbox(visible=False)
     asked = view.real.click(remover.real, menus.other, [*pair, real], **QUIET)

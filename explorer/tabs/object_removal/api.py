@@ -34,6 +34,7 @@ def _remove_object(objects: Objects) -> Any:
         models: list[str] | None = None,
         k: int = 5,
         dataset: str = DRAWN,
+        captions: list[str] | None = None,
         request: gr.Request | None = None,
     ) -> dict[str, Any]:
         """Remove an object from an image, and see which captions each model retrieves before and after.
@@ -46,10 +47,12 @@ def _remove_object(objects: Objects) -> Any:
             models: one or two image-text models by name; the small one and its fine-tuned twin if left out.
             k: captions per list.
             dataset: the dataset whose images are numbered, and whose captions answer an image file.
+            captions: captions of your own that answer in place of the dataset's, some with the object, some without.
         """
         ref = _reference(objects, image, dataset, caller(request).address)
         fill = fill or offers.fill_for(objects.images.get(ref), FILL)
         asked = {"image": ref, "fill": fill, "models": models or _ready(objects), "k": k, "dataset": dataset}
+        asked["captions"] = captions or None
         query = Query.of({**asked, "remove": _remove(objects, ref, object_class, box)})
         return objects.answers.answer(query, wait=LONGEST)
 

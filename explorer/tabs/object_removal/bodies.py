@@ -18,6 +18,8 @@ MOST_MODELS = 2
 """Models that are compared on one image."""
 MOST_SCORED = 3
 MOST_OBJECTS = 100
+MOST_CAPTIONS = 200
+"""Captions of one's own."""
 PATIENCE = 20
 """Seconds that a request waits for captions to be encoded, unless it says how many."""
 
@@ -40,6 +42,7 @@ class Query(Body):
         models: one or two by name.
         k: captions per list.
         dataset: whose captions answer for an upload.
+        captions: of one's own, which answer in place of the dataset's.
         patience: seconds to wait for captions to be encoded.
     """
 
@@ -50,6 +53,7 @@ class Query(Body):
     models: Annotated[list[Text], list_of(MOST_MODELS)] = REQUIRED
     k: Annotated[int, whole(1, 10**9)] = K
     dataset: Text = DRAWN
+    captions: Annotated[list[Text], list_of(MOST_CAPTIONS)] | None = None
     patience: Annotated[int, whole(0, PATIENCE)] = PATIENCE
 
 

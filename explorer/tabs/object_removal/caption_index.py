@@ -22,7 +22,9 @@ from explorer.server.library import MEGABYTE
 from explorer.tabs.object_removal.datasets import Datasets
 from explorer.tabs.object_removal.models import PIECE, Loaded, Models
 from trainers.data import cache
+from trainers.object_removal.captions import language_note
 from trainers.object_removal.gallery import CaptionGallery
+from trainers.object_removal.vocabulary import load_words
 
 KEPT_BYTES = 512 * MEGABYTE
 MOST = 9
@@ -42,6 +44,7 @@ class CaptionEncoding(Job):
 
     Attributes:
         model, dataset: names.
+        own: the captions are a visitor's own; the dataset is the one that they stand in for.
         gallery: the captions; None until they are gathered.
         pieces: float32 ``[n, D]`` each, unit rows, in the order of the captions; they grow while it runs.
         cut: how many of the captions encoded are longer than the model reads, and the longest one's tokens.
@@ -49,6 +52,7 @@ class CaptionEncoding(Job):
 
     model: str
     dataset: str
+    own: bool = False
     gallery: CaptionGallery | None = None
     pieces: list[Tensor] = field(default_factory=list)
     cut: tuple[int, int] = (0, 0)
@@ -87,34 +91,37 @@ class CaptionIndex:
             self._encode, noun="captions to encode", most=MOST, together=None, threads=THREADS, kept=0
         )
 
-    def ask(self, model: str, dataset: str) -> CaptionEncoding:
-        """Return the encoding of a dataset's captions, begun now if it was not.
+    def ask(self, model: str, dataset: str, own: Sequence[str] = ()) -> CaptionEncoding:
+        """Return the encoding of a dataset's captions, or of a visitor's own, begun now if it was not.
 
         Raises:
             GoneError: no such model.
             DataError: too many wait already.
         """
-        key = self._key(model, dataset)
+        gallery = own_gallery(own) if own else None
+        key = self._key(model, gallery.digest if gallery else dataset)
         with self._lock:
             encoding = self._known.get(key)
             if encoding is None or encoding.error is not None:
-                encoding = self._known[key] = self._jobs.add(CaptionEncoding(model=model, dataset=dataset))
+                job = CaptionEncoding(model=model, dataset=dataset, own=bool(own), gallery=gallery)
+                encoding = self._known[key] = self._jobs.add(job)
             self._known.move_to_end(key)
         return encoding
 
     def enough(
-        self, models: Sequence[str], dataset: str, patience: float, hurry: float
+        self, models: Sequence[str], dataset: str, patience: float, hurry: float, own: Sequence[str] = ()
     ) -> tuple[list[CaptionEncoding], int]:
         """Wait for the encoded captions of several models; return them and how many every one has, 0 if too few.
 
         Args:
             patience: seconds to wait for all captions.
             hurry: seconds after which :data:`ENOUGH` will do.
+            own: captions in place of the dataset's.
 
         Raises:
             UserError: no such model, too many wait, or one of them failed with this error.
         """
-        encodings = [self.ask(name, dataset) for name in models]
+        encodings = [self.ask(name, dataset, own) for name in models]
         start = time.monotonic()
         while True:
             finished = all(encoding.done.is_set() for encoding in encodings)
@@ -153,7 +160,7 @@ class CaptionIndex:
     def _encode(self, job: CaptionEncoding) -> Iterator[None]:
         """Encode the captions, one batch per step."""
         job.message = "gathering captions"
-        gallery = job.gallery = self._datasets.get(job.dataset).gallery
+        gallery = job.gallery = job.gallery or self._datasets.get(job.dataset).gallery
         job.message = "loading the model"
         loaded = self._models.get(job.model)
         key, total = _key(loaded, gallery), len(gallery.texts)
@@ -167,7 +174,7 @@ class CaptionIndex:
             yield
         gallery.mentioned.first(total)
         job.pieces = [job.first(total)]
-        if kept is None:
+        if kept is None and not job.own:
             _keep(key, job.pieces[0], job.cut)
         self._trim(job)
 
@@ -181,6 +188,13 @@ class CaptionIndex:
                 elif total > self._limit and encoding.done.is_set() and encoding is not spare:
                     total -= encoding.bytes
                     del self._known[key]
+
+
+def own_gallery(texts: Sequence[str]) -> CaptionGallery:
+    """Make a gallery of a visitor's own captions; equal ones are one."""
+    texts, words = tuple(dict.fromkeys(texts)), load_words()
+    said = language_note(texts, words)
+    return CaptionGallery.of(texts, words, [] if said is None else [said])
 
 
 def _encode_more(job: CaptionEncoding, loaded: Loaded, texts: Sequence[str]) -> None:

@@ -38,8 +38,14 @@ _LEAST = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Strip:
-    """The images of the dataset: a gallery, where it begins, the number of the image that is shown, and an own one."""
+    """The images of the dataset: a gallery, where it begins, the number of the image that is shown; and an own one.
 
+    Attributes:
+        home: leads back from an own one.
+    """
+
+    images: gr.Column
+    home: gr.Button
     gallery: gr.Gallery
     offset: gr.Textbox
     number: gr.Number
@@ -98,7 +104,7 @@ def more() -> More:
 def strip() -> Strip:
     """Add the images."""
     with gr.Row(equal_height=False, elem_id="rs-object-images"):
-        with gr.Column(scale=5, min_width=300):
+        with gr.Column(scale=5, min_width=300) as images:
             options: dict[str, Any] = {"allow_preview": False, "show_label": False, "buttons": [], "height": 96}
             gallery = gr.Gallery(columns=PAGE, rows=1, object_fit="cover", label="Images", **options)
             offset = gr.Textbox("0", visible=False)
@@ -109,8 +115,12 @@ def strip() -> Strip:
                 ahead = [parts.small(text) for text in ("Next ›", "Later »")]
         with gr.Column(scale=1, min_width=250):
             photograph = parts.photograph("Your image", height=132, elem_id="rs-object-own")
+            home = parts.small("‹ Back to the images of the dataset", visible=False)
     steps = [(back[0], -PAGE, True), (back[1], -1, False), (ahead[0], 1, False), (ahead[1], PAGE, True)]
-    return Strip(gallery=gallery, offset=offset, number=number, total=total, steps=steps, photograph=photograph)
+    return Strip(
+        images=images, home=home, gallery=gallery, offset=offset, number=number, total=total, steps=steps,
+        photograph=photograph,
+    )  # fmt: skip
 
 
 class Choosing:
@@ -306,6 +316,8 @@ class Wiring:
 
         self.ask(strip.gallery.select(pressed, [strip.offset, self._view.shown, *menus.each], self.new, **NEWEST))
         self.ask(strip.photograph.input(own, [strip.photograph, *menus.each], self.new, **NEWEST))
+        home = strip.home.click(lambda: None, None, strip.photograph, **QUIET)
+        self.ask(home.then(choosing.moved(0), [strip.number, *menus.each], self.new, **QUIET))
         self.ask(strip.number.submit(choosing.moved(0), [strip.number, *menus.each], self.new, **NEWEST))
         for button, by, page in strip.steps:
             if page:

@@ -33,7 +33,8 @@ KEPT = 64 * MEGABYTE
 UPLOAD = 30 * 1024 * 1024
 """Most bytes of an image file that a visitor uploads."""
 UPLOADS = 32
-_UPLOAD = "upload"
+UPLOADED = "upload"
+"""What references of visitors' own images begin with."""
 _COST = KEPT // UPLOADS  # the least that an upload counts, so that at most UPLOADS are kept
 _REF = re.compile(r"([A-Za-z0-9_-]{1,80})\.([0-9a-f]{32}|[0-9]{1,7})")
 _NUMBER = re.compile(r"[0-9]{1,7}")
@@ -104,7 +105,7 @@ class InputImages:
         if match is None:
             raise GoneError(f"There is no image {ref[:80]!r}.")
         name, key = match.groups()
-        if name == _UPLOAD:
+        if name == UPLOADED:
             return still_kept(
                 self._uploads, ref, f"The image {ref[:80]!r} is no longer kept here. Choose the file again."
             )
@@ -139,7 +140,7 @@ class InputImages:
         with self.turns.reading(visitor, data):
             picture = read_picture(data, SHOWN)
         image = InputImage(
-            ref=f"{_UPLOAD}.{secrets.token_hex(16)}",
+            ref=f"{UPLOADED}.{secrets.token_hex(16)}",
             alt="An image of your own",
             width=picture.width,
             height=picture.height,

@@ -13,6 +13,7 @@ from explorer.tabs.object_removal.images import InputImage, InputImages
 from explorer.tabs.object_removal.models import UNTRAINED, Known, Models
 from explorer.tabs.object_removal.recorded import Recorded
 from explorer.tabs.object_removal.removal import FilledImage, FilledImages
+from explorer.tabs.object_removal.seen import Seen
 from trainers.image_text.encoding import squash
 from trainers.object_removal.gallery import CaptionGallery
 from trainers.object_removal.ranked_captions import compared
@@ -31,6 +32,7 @@ class Answers:
         self._models = models
         self._index = index
         self._recorded = recorded
+        self._seen = Seen()
 
     def answer(self, query: bodies.Query, wait: float | None = None) -> dict[str, Any]:
         """Answer a query with plain values.
@@ -46,30 +48,45 @@ class Answers:
         filled = self._fills.remove(image, query.remove, query.fill)
         dataset = image.dataset.name if image.dataset is not None else query.dataset
         models = tuple(dict.fromkeys(query.models))
-        known = self._index.has(models, dataset)
+        own = query.captions or ()
+        known = bool(own) or self._index.has(models, dataset)
         ranked = None if known else self._recorded.answer(dataset, filled, models, query.k)
         recorded = ranked is not None
         if ranked is None:
             times = (query.patience, HURRY) if wait is None else (wait, wait)
-            ranked = self._ranked(query.k, image, filled, *self._index.enough(models, dataset, *times))
+            ranked = self._ranked(query.k, image, filled, *self._index.enough(models, dataset, *times, own))
         reply = filled.json()
-        notes = [*reply["notes"], *ranked["notes"]]
-        return {"image": image.ref, "dataset": dataset, **reply, **ranked, "notes": notes, "recorded": recorded}
+        about = {
+            "image": image.ref,
+            "dataset": dataset,
+            "recorded": recorded,
+            "seen": self._classes(image, filled, models),
+        }
+        return {"pool": None, **reply, **ranked, **about, "notes": [*reply["notes"], *ranked["notes"]]}
+
+    def _classes(self, image: InputImage, filled: FilledImage, models: Sequence[str]) -> dict[str, Any] | None:
+        """Return what the shipped classifier sees in a photograph; it knows no drawings.
+
+        It comes ``first`` unless a model is asked that knows photographs.
+        """
+        seen = None if image.source == "drawn" else self._seen.classes(image.ref, filled)
+        first = not any(self._models.known(name).natural_images for name in models)
+        return None if seen is None else {**seen, "first": first}
 
     def _ranked(
         self, k: int, image: InputImage, filled: FilledImage, encodings: Sequence[CaptionEncoding], count: int
     ) -> dict[str, Any]:
         """Return what the models retrieve, from the first ``count`` captions."""
-        models, notes, words = [], [], {}
+        models, notes, words, pool = [], [], {}, None
         for encoding in encodings:
             known = self._models.known(encoding.model)
             if encoding.gallery is None or not count:
                 models.append(_waiting(known, encoding))
                 continue
             gallery = _naming(encoding.gallery.first(count), filled)
-            notes, words = _notes(gallery, k), _words(gallery, filled)
+            notes, words, pool = _notes(gallery, k), _words(gallery, filled), _pool(gallery, filled, encoding.own)
             models.append(self._of_model(known, encoding, gallery, k, image, filled))
-        return {"notes": notes, "words": words, "models": models}
+        return {"notes": notes, "words": words, "models": models, "pool": pool}
 
     def _of_model(
         self,
@@ -123,6 +140,13 @@ def _notes(gallery: CaptionGallery, k: int) -> list[str]:
     most = min(MOST_K, len(gallery.texts))
     asked = [f"{k:,} captions were asked for; {most} are shown, the most there are."] if k > most else []
     return [*gallery.notes, *asked]
+
+
+def _pool(gallery: CaptionGallery, filled: FilledImage, own: bool) -> dict[str, Any]:
+    """Return what a verdict needs: how many captions there are, and how many of them name what is gone."""
+    columns = [gallery.matcher.classes.index(name) for name in filled.judgement.removed]
+    naming = int(gallery.mentions[:, columns].any(axis=1).sum())
+    return {"captions": len(gallery.texts), "naming": naming, "own": own}
 
 
 def _words(gallery: CaptionGallery, filled: FilledImage) -> dict[str, list[str]]:

@@ -34,10 +34,11 @@ TO_MISSING = """(model) => {
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What finds the objects of an own image."""
+    """What finds the objects of an own image, and what takes captions of one's own."""
 
     detector: Menu
     find: gr.Button
+    use: gr.Button
 
 
 def view() -> tuple[View, Finding]:
@@ -56,12 +57,18 @@ def view() -> tuple[View, Finding]:
                 find = gr.Button("Find objects", size="md", scale=0, min_width=130)
         with gr.Column(min_width=300):
             pair = BeforeAfter(elem_id="rs-object-without")
+    with gr.Row(visible=False, equal_height=False, elem_classes="rs-bottoms") as own:
+        lines = gr.Textbox(
+            label="Captions of your own, one a line: some with it, some without", lines=3, max_lines=8,
+            placeholder="a dog on a beach\nan empty beach", max_length=20_000, elem_id="rs-object-lines",
+        )  # fmt: skip
+        use = gr.Button("Use these captions", size="md", scale=0, min_width=170)
     captions = Captions(elem_id="rs-object-captions")
     made = View(
         shown=shown, target=target, region=region, warning=warning, real=real, picker=picker, naming=naming, what=what,
-        finding=finding, pair=pair, captions=captions,
+        finding=finding, own=own, lines=lines, pair=pair, captions=captions,
     )  # fmt: skip
-    return made, Finding(detector=detector, find=find)
+    return made, Finding(detector=detector, find=find, use=use)
 
 
 class Removing:
@@ -79,11 +86,13 @@ class Removing:
         """Return what is removed, a region with its name, what was drawn, the names to choose from, and what is said
         where there is none.
 
-        A region without a name gets one from a model that knows such images.
+        A region without a name gets one from a model that knows such images, unless it stays: that is named by hand.
         """
         data = event._data
-        region = {name: data[name] for name in ("boxes", "strokes") if data.get(name)}
+        region = {name: data[name] for name in ("boxes", "strokes", "stays") if data.get(name)}
         image = self._showing.shown(shown)
+        if data.get("stays"):
+            return [gr.skip(), json.dumps(region), gr.update(value=None), gr.skip()]
         if what:
             return [_target(region, what), json.dumps(region), gr.skip(), gr.skip()]
         namer = offers.namer(self._objects, image, [name for name in (model, other) if name])
@@ -93,9 +102,24 @@ class Removing:
         names = [each["class"] for each in self._objects.detection.name(asked)["names"]]
         return [_target(region, names[0]), json.dumps(region), gr.update(choices=names, value=names[0]), gr.skip()]
 
-    def named(self, what: str | None, region: str) -> str:
-        """Return what is removed: what was drawn, under another name."""
-        return _target(parse(region.encode()), what) if what and region else ""
+    def named(self, shown: str, target: str, what: str | None, region: str) -> Updates:
+        """Return what is shown and removed, what was drawn, its name, and the picker, once what was drawn has a name.
+
+        What stays is an object of the image from now on, and so is what was removed, if boxes were drawn over it.
+        """
+        drawn = parse(region.encode()) if what and region else {}
+        if not drawn.pop("stays", None):
+            return [gr.skip(), _target(drawn, what or ""), gr.skip(), gr.skip(), gr.skip()]
+        removed = parse(target.encode()) if target else {}
+        known = [*(parse(shown.encode()).get("objects") or []), {"class": what, "boxes": drawn["boxes"]}]
+        if removed.get("boxes"):
+            known.insert(0, {"class": removed["class"], "boxes": removed["boxes"]})
+            removed = {"classes": [removed["class"]]}
+        state = {**parse(shown.encode()), "objects": known}
+        image = self._showing.shown(json.dumps(state))
+        gone = removed.get("classes") or [removed.get("class", "")]
+        picker = {"image": about(image), "removed": gone}
+        return [json.dumps(state), json.dumps(removed) if removed else "", "", gr.update(value=None), picker]
 
     def find(self, shown: str, detector: str, *chosen: Any) -> Updates:
         """Find the objects of an own image, and show it with them."""
@@ -108,13 +132,17 @@ class Removing:
         image = self._objects.images.asked(image.ref, marked.objects or ())
         return self._showing.image(image, chosen, None, found)
 
-    def detectors(self, shown: str) -> Updates:
-        """Return the detectors that are installed, for whoever shows an own image."""
-        if not shown or self._showing.shown(shown).upload is None:
-            return [gr.skip(), gr.skip()]
+    def beside(self, shown: str) -> Updates:
+        """Return the detectors that are installed and the place of captions, for whoever shows an own image; then
+        whether the images of the dataset, what is measured over them and what is trained on them are shown.
+        """
+        own = bool(shown) and self._showing.shown(shown).upload is not None
+        there = [gr.update(visible=own), gr.update(visible=own), *[gr.update(visible=not own)] * 3]
+        if not own:
+            return [gr.skip(), gr.skip(), *there]
         ready = [(one["title"], one["name"]) for one in self._objects.detection.listed() if not one["missing"]]
         menu = gr.update(choices=ready, value=ready[0][1] if ready else None)
-        return [gr.update(visible=bool(ready)), menu]
+        return [gr.update(visible=bool(ready)), menu, *there]
 
     def real(self, other: str) -> Updates:
         """Return the menus with a model that knows photographs as the first one, and its name; empty: there is none."""
@@ -134,7 +162,7 @@ def wire(removing: Removing, showing: Showing, menus: Menus, view: View, finding
     """Bind the events; returns what has the models asked after an event."""
     asking: dict[str, Any] = {
         "fn": showing.newest,
-        "inputs": [view.shown, view.target, *menus.each],
+        "inputs": [view.shown, view.target, *menus.each, view.lines],
         "outputs": view.answer,
         "concurrency_limit": ASKED_AT_ONCE,
         **NEWEST,
@@ -148,10 +176,11 @@ def wire(removing: Removing, showing: Showing, menus: Menus, view: View, finding
     told = [view.target, view.region, view.what, view.pair]
     ask(view.picker.draw(removing.drawn, [view.shown, view.what, *pair], told, **NEWEST))
     view.picker.tool(_naming, None, view.naming, **NEWEST)
-    ask(view.what.input(removing.named, [view.what, view.region], view.target, **NEWEST))
+    said = [view.shown, view.target, view.what, view.region]
+    ask(view.what.input(removing.named, said, [*said[:2], view.region, view.what, view.picker], **NEWEST))
+    ask(finding.use.click(lambda: None, **QUIET))
     found = [*view.image, menus.fill]
     ask(finding.find.click(removing.find, [view.shown, finding.detector, *menus.each], found, **QUIET))
-    view.shown.change(removing.detectors, view.shown, [view.finding, finding.detector], **QUIET)
     view.captions.again(**asking)
     view.captions.read(removing.read, [view.shown, menus.dataset, *pair], None, **QUIET)
     menus.k.change(**asking)

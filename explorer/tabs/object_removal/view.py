@@ -17,9 +17,9 @@ from explorer.page.blocks import QUIET
 from explorer.page.words import literal
 from explorer.server.plain import parse
 from explorer.tabs.object_removal import offers
-from explorer.tabs.object_removal.bodies import Query, Shown
+from explorer.tabs.object_removal.bodies import MOST_CAPTIONS, Query, Shown
 from explorer.tabs.object_removal.first import suggestion
-from explorer.tabs.object_removal.images import InputImage, about
+from explorer.tabs.object_removal.images import UPLOADED, InputImage, about
 from explorer.tabs.object_removal.service import Objects
 from trainers.data.lru_cache import Cache
 
@@ -58,6 +58,7 @@ class View:
         shown: which image is shown, and what was found in it; JSON that the page sends back.
         target: what is removed from it; as JSON, empty for nothing.
         region, what: what was drawn, as JSON, and what it is called.
+        own, lines: captions of one's own, one a line, where an image of one's own is shown.
     """
 
     shown: gr.Textbox
@@ -69,6 +70,8 @@ class View:
     naming: gr.Row
     what: Menu
     finding: gr.Row
+    own: gr.Row
+    lines: gr.Textbox
     pair: BeforeAfter
     captions: Captions
 
@@ -173,9 +176,14 @@ class Showing:
         ]
 
     def query(self, shown: str, target: str, *chosen: Any) -> Query:
-        """Return what is asked; all of it comes from the page."""
-        dataset, model, other, fill, k = chosen
+        """Return what is asked; all of it comes from the page.
+
+        Args:
+            chosen: the values of :attr:`Menus.each`, then captions of one's own, one a line, for an image of one's own.
+        """
+        dataset, model, other, fill, k, *lines = chosen
         state = parse(shown.encode())
+        own = [line.strip()[:400] for text in lines for line in (text or "").splitlines() if line.strip()]
         models = [name for name in (model, other) if name]
         return Query.of(
             {
@@ -183,6 +191,7 @@ class Showing:
                 "objects": state.get("objects") or None,
                 "remove": parse(target.encode()),
                 "dataset": dataset,
+                "captions": own[:MOST_CAPTIONS] if own and str(state.get("ref")).startswith(UPLOADED) else None,
                 "models": models,
                 "fill": fill,
                 "k": int(k or 5),
