@@ -164,9 +164,9 @@ export class Form {
     const before = this.begun ?? {};
     this.begun = settings;
     const names = [...new Set([...Object.keys(before), ...Object.keys(settings)])];
-    const now = (name, from) => JSON.stringify(from[name] ?? this.defaults[name]);
-    if (first || !names.length || names.some((name) => JSON.stringify(this.values[name]) !== now(name, before))) return;
-    this.take(Object.fromEntries(names.map((name) => [name, settings[name] ?? this.defaults[name]])));
+    const of = (name, from) => (name in from ? from : this.defaults)[name];
+    if (first || !names.length || names.some((name) => JSON.stringify(this.values[name]) !== JSON.stringify(of(name, before)))) return;
+    this.take(Object.fromEntries(names.map((name) => [name, of(name, settings)])));
   }
 
   /** A button that shows augmented views of some of the images. */

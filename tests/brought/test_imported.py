@@ -330,11 +330,12 @@ def test_names_from_elsewhere_are_shown_as_they_are(files: Files, trained: RunFo
     assert read_label(tmp_path / "runs" / run_id).name == label["name"]
 
 
-@pytest.mark.parametrize("run_id", ["01M82C5K673PCXHXMSKKA4047N", "01M80BKAC05M95W5WWWEERZ1NS"])
-def test_recordings_are_taken_in_with_their_maps(run_id: str, tmp_path: Path) -> None:
-    recorded = RunFolder.open(ASSETS / "recorded", run_id, read_only=True)
+@pytest.mark.parametrize("kind", ["metric_learning", "finetuning"])
+def test_recordings_are_taken_in_with_their_maps(kind: str, tmp_path: Path) -> None:
+    runs = list_runs(ASSETS / "recorded", read_only=True)
+    recorded = next(folder for folder in runs if folder.config.kind == kind and not folder.part_of)
     file = tmp_path / "run.zip"
     file.write_bytes(packed(recorded))
-    assert import_zip(file, tmp_path / "runs") == [run_id]
-    made = RunFolder.open(tmp_path / "runs", run_id)
+    assert import_zip(file, tmp_path / "runs") == [recorded.id]
+    made = RunFolder.open(tmp_path / "runs", recorded.id)
     assert made.frames() == recorded.frames() and numbers(made) == numbers(recorded)
