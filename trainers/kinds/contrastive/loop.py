@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from trainers.data.base import LoadedData
 from trainers.data.roles import Roles, choose_probe
+from trainers.distributed.group import rank
 from trainers.encoders import Encoder
 from trainers.encoders.norms import replace_norms
 from trainers.errors import UserError
@@ -26,13 +27,14 @@ from trainers.kinds.contrastive.footprint import footprint
 from trainers.kinds.contrastive.methods import METHODS, Method, MethodDescriptor, Parts
 from trainers.kinds.contrastive.networks import Projected, projector
 from trainers.metrics.catalogue import counts
-from trainers.metrics.names import check_size
+from trainers.metrics.names import check_size, joined, own_metrics
 from trainers.progress import Progress
 from trainers.training.evaluation import Finish
 from trainers.training.footprint import Shape, check_fits
 from trainers.training.labelled_loop import LabelledLoop
 from trainers.training.memory import chunks
 from trainers.training.stage import Stage
+from trainers.untrained.of_training import UntrainedRows, of_data
 
 PROBE_SECONDS = 20.0  # of training between two linear probes, each of which takes a second or two
 FIXED_VIEWS = -1  # step number of the views that alignment is measured on; those of a run's batches begin at 0
@@ -151,6 +153,9 @@ class ContrastiveLoop(LabelledLoop):
         self._final = FinalNumbers(config, images, classes, self._device)
         if self.folder.read_checkpoint() is None:
             self._final.check(tell)
+        if labels is not None and not rank():
+            rows = of_data(data, images.probe, joined(own_metrics(data.test.labels.shape[1]), config.metrics))
+            UntrainedRows(self.folder, config, rows, None, self._device).begin()
         self._write_labelled_probe(data, images.probe, self._evaluator.floor)
 
     def _batch_size(self, images: int) -> int:
