@@ -66,6 +66,11 @@ def test_the_whole_way_to_the_end_and_a_kill(browser: Browser, tmp_path: Path) -
             until(page, "s.frames > 1 && s.k > 0", timeout=120_000)
             until(page, "s.phase === 'finished'", timeout=90_000)
             expect(row(page)).to_be_hidden()
+            grey, found = (page.locator(f"{part} .rs-untrainedrow") for part in (".rs-untrained", ".rs-neighbours"))
+            expect(grey.nth(1)).to_contain_text("Colour")
+            expect(page.locator(".rs-levelname", has_text="Colour").first).to_be_attached()
+            page.locator(".rs-neighbours summary", has_text="Without training").click()
+            expect(found).to_have_count(grey.count())
             folder = RunFolder.open(site.root, run_id)
             wait(lambda: folder.frames()[-1:] == [folder.snapshots()[-1][0]])
             keys = {scalar.key for scalar in folder.scalars()}

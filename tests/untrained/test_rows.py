@@ -11,13 +11,14 @@ import torch
 from safetensors.numpy import load_file, save_file
 
 from tests.tiny import tiny_config, write_images
+from trainers.cli.main import main
 from trainers.cli.work import described, result
 from trainers.data import load_data
 from trainers.errors import RunError, UserError
 from trainers.metrics import evaluate
 from trainers.retrieval.untrained.findings import findings
 from trainers.retrieval.untrained.of_run import score_run
-from trainers.runs import RunFolder
+from trainers.runs import RunFolder, list_runs
 from trainers.runs.records import Scalar
 from trainers.runs.untrained import Untrained, UntrainedRow, packed_untrained
 from trainers.scripting.opened import OpenedRun
@@ -167,3 +168,16 @@ def test_what_they_say_of_a_run(
     assert {kind: finding.arms for kind, finding in found.items()} == expected
     for kind, words in {"below": "Colour without any training: R@1 ", "memorised": "12 training classes"}.items():
         assert kind not in found or words in found[kind].sentence
+
+
+def test_images_without_classes_are_a_map_of_published_features(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    loose = tmp_path / "loose"
+    loose.mkdir()
+    for number, file in enumerate(sorted(write_images(tmp_path / "images").rglob("*.png"))[:20]):
+        file.rename(loose / f"{number}.png")
+    assert main(["open", str(loose), "--runs", str(tmp_path / "runs")]) == 0
+    assert "These images have no classes, so this is the map of a published encoder" in capsys.readouterr().out
+    (run,) = list_runs(tmp_path / "runs")
+    assert run.state().phase == "finished" and run.embeddings(0)[0].shape == (20, 1280) and run.untrained() is None
