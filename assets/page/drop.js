@@ -23,7 +23,7 @@ export class Drop {
     };
     const folder = chooser({ webkitdirectory: "" });
     const files = chooser({ accept: limits.endings.join(",") });
-    this.ask = el("p", { class: "rs-help", text: `Or drop a folder or a zip file of your images on the page.${limits.runs ? " A downloaded run (zip) or files of embeddings (npy, npz, parquet, csv, safetensors) open as runs." : ""}` });
+    this.ask = el("p", { class: "rs-help", text: `Or drop a folder or a zip file of your images on the page.${limits.runs ? " A downloaded run (zip) or files of embeddings (npy, npz, parquet, csv, tsv, safetensors, pt, h5 and others), with their labels beside them, open as runs." : ""}` });
     this.choices = el("div", { class: "rs-flow rs-actrow" }, button("Choose a folder", () => folder.click()), button("Choose files", () => files.click()), folder, files);
     this.said = el("p", { class: "rs-help", role: "status" });
     this.cancel = button("Cancel", () => this.stop());

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from trainers.brought.files import NAMES, PICTURES, READERS, Table, read
+from trainers.brought.files import NAMES, PICTURES, NoEmbeddingsError, is_list, is_text, read
+from trainers.brought.formats import ENDINGS, TEXTS
 from trainers.brought.imported import import_zip, is_download
 from trainers.brought.opening import open_files
-from trainers.errors import UserError
+from trainers.data.image_file import SUFFIXES
+from trainers.errors import DataError
 
-ENDINGS = tuple(READERS)
-_TABLES = (".parquet", ".csv")
+_TABLES = (".parquet", ".jsonl", ".arrow", *TEXTS)
 """Of these some are tables of images, or beside images."""
 
 
@@ -29,31 +31,35 @@ def taken_in(dropped: Path, runs: Path) -> str | None:
     """
     if dropped.is_file():
         return import_zip(dropped, runs)[0] if is_download(dropped) else None
-    files = sorted(dropped.iterdir())
-    if not files or any(file.is_dir() or file.suffix.lower() not in ENDINGS for file in files):
+    top = sorted(dropped.iterdir())
+    files = [file for file in top if file.is_file() and file.suffix.lower() in ENDINGS]
+    others = [file for file in top if file not in files]
+    if not files or any(file.is_file() and file.suffix.lower() not in SUFFIXES for file in others):
         return None
-    known = {}
-    for file in files:
-        if file.suffix.lower() in _TABLES:
-            if (table := _embeddings(file)) is None:
-                return None
-            known[file] = table
-    return open_files(runs, files, known=known).id
+    tables = [file for file in files if file.suffix.lower() in _TABLES]
+    if others and tables == files:  # tables beside images are about these
+        return None
+    if tables == files and not any(map(_has_embeddings, tables)):
+        return None
+    return open_files(runs, files, images=dropped if others else None).id
 
 
-def _embeddings(file: Path) -> Table | None:
-    """Return the embeddings in a table; None: it holds none."""
-    if file.suffix.lower() == ".parquet" and not _has_lists(file):
-        return None  # before its images are read
+def _has_embeddings(file: Path) -> bool:
+    """Return whether a table holds embeddings, if perhaps such that cannot be read."""
+    if file.suffix.lower() == ".parquet" and not _may_have(file):
+        return False  # before its images are read
     try:
-        return read(file)
-    except UserError:
-        return None
+        read(file)
+    except NoEmbeddingsError:
+        return False
+    except DataError as error:
+        return file.suffix.lower() == ".parquet" or "cells" not in str(error)
+    return True
 
 
-def _has_lists(file: Path) -> bool:
-    """Return whether a column of a Parquet file holds several numbers a row; beside images, which may have boxes, only
-    one that is named like embeddings does.
+def _may_have(file: Path) -> bool:
+    """Return whether columns of a Parquet file may be embeddings; beside images, which may have boxes, only those that
+    are named so.
     """
     import pyarrow as arrow
     from pyarrow import parquet
@@ -62,8 +68,14 @@ def _has_lists(file: Path) -> bool:
         schema = parquet.read_schema(file, memory_map=False)
     except (arrow.ArrowException, OSError):
         return False
-    lists = (arrow.types.is_list, arrow.types.is_large_list, arrow.types.is_fixed_size_list)
-    inner = {field.name: field.type.value_type for field in schema if any(is_list(field.type) for is_list in lists)}
-    wide = {name for name, kind in inner.items() if arrow.types.is_floating(kind) or arrow.types.is_integer(kind)}
     pictured = any(name.lower() in PICTURES or arrow.types.is_struct(schema.field(name).type) for name in schema.names)
-    return any(name.lower() in NAMES for name in wide) if pictured else bool(wide)
+    wide = {field.name for field in schema if is_list(field.type) or is_text(field.type)}
+    if any(name.lower() in NAMES for name in wide):
+        return True
+    return not pictured and any(is_list(field.type) or _is_counted(field) for field in schema)
+
+
+def _is_counted(field: Any) -> bool:
+    import pyarrow as arrow
+
+    return bool(field.name[-1:].isdigit() and arrow.types.is_floating(field.type))

@@ -18,6 +18,7 @@ from PIL import Image
 from safetensors.numpy import save_file
 
 from trainers.brought.files import read
+from trainers.brought.levels import named_levels
 from trainers.brought.opening import open_files
 from trainers.brought.pictures import SIDE
 from trainers.brought.tree import tree_of
@@ -79,10 +80,7 @@ def test_every_form_gives_the_same_embeddings_and_labels(ending: str, tmp_path: 
     table = read(path)
     assert np.allclose(table.embeddings, rows / np.linalg.norm(rows, axis=1, keepdims=True), atol=1e-6)
     if ending not in (".npy", ".safetensors"):
-        assert [list(map(str, values)) for values in table.labels(["genus", "species"]).values()] == [
-            labels["genus"],
-            labels["species"],
-        ]
+        assert named_levels(table.columns, ["genus", "species"]).columns == labels
 
 
 def test_counted_columns_of_labels_are_no_embeddings(tmp_path: Path) -> None:
@@ -108,7 +106,7 @@ def test_a_run_has_the_numbers_that_the_metrics_give_and_is_listed(tmp_path: Pat
     run = list_runs(tmp_path / "r")[0]
     probe = run.probe()
     assert probe is not None and probe.hierarchy.levels == ("species", "genus") and run.state().phase == "finished"
-    assert len(probe.labels) == COUNT and probe.sheets == 1 and not probe.notes
+    assert len(probe.labels) == COUNT and probe.sheets == 1
     codes = np.array([np.unique(values, return_inverse=True)[1] for values in labels.values()]).T
     expected = evaluate(torch.from_numpy(rows), torch.from_numpy(codes), metrics=["R_at_1", "HAP"])
     numbers = run.newest("test/R_at_1", "test/HAP")
@@ -127,7 +125,8 @@ def test_without_labels_there_is_a_map_and_a_sentence(tmp_path: Path, made: Any)
     np.save(tmp_path / "plain.npy", made[0])
     run = open_files(tmp_path / "r", [tmp_path / "plain.npy"])
     probe = run.probe()
-    assert probe is not None and probe.hierarchy.names == (("no label",),) and probe.notes == (UNLABELLED,)
+    assert probe is not None and probe.hierarchy.names == (("no label",),)
+    assert probe.notes == ("60 embeddings of 8 numbers, no labels.", UNLABELLED)
     assert run.newest("R_at_1") == {} and len(run.snapshots()) == 1
 
 
@@ -158,8 +157,8 @@ def _with(rows: np.ndarray, value: float) -> np.ndarray:
         (_broken(lambda rows: rows[:2]), "3 to"),
         (_broken(lambda rows: rows[:, None]), "shape"),
         (_broken(lambda rows: rows.astype("U9")), "shape"),
-        (lambda path, rows: np.save(path / "x.npy", rows.astype(object), allow_pickle=True), "cannot be read"),
-        (lambda path, _rows: (path / "x.npy").write_bytes(pickle.dumps([1])), "cannot be read"),
+        (lambda path, rows: np.save(path / "x.npy", rows.astype(object), allow_pickle=True), "a pickle"),
+        (lambda path, _rows: (path / "x.npy").write_bytes(pickle.dumps([1])), "a pickle"),
         (lambda path, _rows: (path / "x.npy").write_bytes(b""), "cannot be read"),
         (lambda path, _rows: (path / "x.parquet").write_bytes(b"PAR1 no"), "cannot be read"),
         (lambda path, _rows: (path / "x.safetensors").write_bytes(b"\xff" * 40), "cannot be read"),
@@ -211,7 +210,8 @@ def test_a_path_in_a_table_leads_nowhere_but_below_the_folder(tmp_path: Path, ma
     parquet.write_table(arrow.table({"embedding": list(rows), "path": paths, **labels}), tmp_path / "x.parquet")
     run = open_files(tmp_path / "r", [tmp_path / "x.parquet"], labels=["species"], images=tmp_path / "images")
     probe = run.probe()
-    assert probe is not None and probe.notes == (f"{COUNT - 1} images could not be read and are grey.",)
+    assert probe is not None and probe.notes[1:] == (f"{COUNT - 1} rows have no image.",)
+    assert "images of images by path (1 of 60)" in probe.notes[0]
 
 
 def test_where_there_are_no_images_the_name_of_the_class_stands(tmp_path: Path, made: Any) -> None:
@@ -221,7 +221,7 @@ def test_where_there_are_no_images_the_name_of_the_class_stands(tmp_path: Path, 
     parquet.write_table(arrow.table({"embedding": list(rows), "species": labels}), tmp_path / "x.parquet")
     run = open_files(tmp_path / "r", [tmp_path / "x.parquet"], labels=["species"])
     sheet, probe = np.array(Image.open(io.BytesIO(run.sheet(0))).convert("RGB")), run.probe()
-    assert probe is not None and not probe.notes
+    assert probe is not None and probe.notes == ("60 embeddings of 8 numbers (column embedding), level species (3).",)
     tiles = [sheet[:SIDE, at * SIDE : (at + 1) * SIDE].astype(int) for at in range(4)]
     dark = [(tile.sum(2) < 200).sum() for tile in tiles]
     assert dark[0] > 20 and dark[2] > 20 and dark[1] == 0, "no letters that the font does not have"

@@ -87,6 +87,9 @@ class BroughtRun:
             pictures, lost = lettered(shown, tree.names[0]), 0
         else:
             pictures, lost = thumbnails(images, self._rows.tolist())
+        absent = [] if images is None else [at for at, row in enumerate(self._rows) if images[row] is None]
+        if absent and self._labelled:
+            pictures[absent] = lettered(shown[absent], tree.names[0])
         self._pictures = None if images is None or lost else pictures
         self.features: Tensor | None = None  # of the images on the maps by the encoder that comes with the program
         config = BroughtConfig(models=tuple(models), title=title, logged=logged)
@@ -94,8 +97,9 @@ class BroughtRun:
         self._lock = RunLock(self.folder.path)
         self._lock.acquire()
         self.folder.db.set_state(self._state)
-        notes = [*notes] if notes or self._labelled else [UNLABELLED]
-        notes += [f"{lost:,} images could not be read and are grey."] if lost else []
+        told = [*notes] if notes or self._labelled else [UNLABELLED]
+        told += [f"{lost - len(absent):,} images could not be read and are grey."] if lost > len(absent) else []
+        told += [f"{len(absent):,} rows have no image."] if absent else []
         self._fingerprint = _fingerprint(self._labels, tree.names, count)
         write_probe(
             self.folder,
@@ -104,7 +108,7 @@ class BroughtRun:
             rows=self._rows.astype(np.int64),
             hierarchy=tree,
             data_title=title,
-            notes=tuple(notes),
+            notes=tuple(told),
             fingerprint=self._fingerprint,
         )
 
@@ -232,12 +236,13 @@ def checked(embeddings: Any, count: int | None = None) -> np.ndarray:
         raise DataError(f"Embeddings need the shape [images, numbers]; got {rows.dtype} {list(rows.shape)}.")
     if count is not None and len(rows) != count:
         raise DataError(f"An embedding for each of {count:,} images was needed; got {len(rows):,}.")
-    rows = rows.astype(np.float32)
+    rows = np.array(rows, np.float32)
     lengths = np.linalg.norm(rows, axis=1)
     if bad := int((~np.isfinite(lengths) | (lengths == 0)).sum()):
         what = "Embeddings need finite numbers, not all of them 0"
         raise DataError(f"{what}; {bad:,} of {len(rows):,} rows have others.")
-    return rows / lengths[:, None]
+    rows /= lengths[:, None]
+    return rows
 
 
 def _on_maps(labels: np.ndarray) -> np.ndarray:

@@ -18,12 +18,18 @@ from trainers.runs.naming import whole_id
 
 def _equip(parser: argparse.ArgumentParser) -> None:
     files = (
-        "Files of embeddings: .npy, .npz, .parquet, .csv or .safetensors, a model each; a folder of images, with or "
-        "without classes, for a map of published features; or a run, to see on the page."
+        "Files of embeddings, a model each, and tables of labels: .npy, .npz, .parquet, .csv, .tsv, .txt, "
+        ".safetensors, .pt, .h5, .feather, .fvecs, .fbin and others; a folder of images, with or without classes, for a "
+        "map of published features; a zip of Download; or a run, to see on the page."
     )
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help=files)
-    labels = f"Columns of the labels, a level each. [{DEFAULT}label, class or target, if it is there]"
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help=files)
+    labels = (
+        "Columns of the labels, a level each, or a table of them: labels.csv, or labels.csv:species,genus. "
+        f"[{DEFAULT}label, class or target, or a chain of columns that are classes]"
+    )
     parser.add_argument("--labels", nargs="+", default=(), metavar="COLUMN", help=labels)
+    which = f"Which files hold the embeddings, where it is not clear; the others hold labels. [{DEFAULT}found]"
+    parser.add_argument("--embeddings", nargs="+", type=Path, default=(), metavar="FILE", help=which)
     images = f"Folder of the images that a column names, or of one image a row by name. [{DEFAULT}none]"
     parser.add_argument("--images", type=Path, metavar="FOLDER", help=images)
     parser.add_argument("--column", default="", metavar="NAME", help=f"Holds the embeddings. [{DEFAULT}found]")
@@ -36,27 +42,31 @@ def _equip(parser: argparse.ArgumentParser) -> None:
 @verb("open", _equip)
 def show(arguments: argparse.Namespace) -> int:
     """Make a run of embeddings in files, or of a folder of images, shown like any other; or open the page at a run."""
-    from trainers.brought.files import READERS
+    from trainers.brought.formats import ENDINGS
     from trainers.brought.opening import open_files
 
-    first: Path = arguments.files[0]
-    if len(arguments.files) == 1 and first.is_dir():
+    files: list[Path] = arguments.files
+    if len(files) == 1 and files[0].is_dir():
         return _images(arguments)
-    if len(arguments.files) == 1 and not (first.exists() or first.suffix.lower() in READERS):
-        return _page(arguments.runs, str(first))
+    if len(files) == 1 and not (files[0].exists() or files[0].suffix.lower() in (*ENDINGS, ".zip")):
+        return _page(arguments.runs, str(files[0]))
+    if len(files) == 1 and files[0].suffix.lower() == ".zip":
+        return take_in.run(argparse.Namespace(file=files[0], runs=arguments.runs, json=arguments.json))
     folder = open_files(
         arguments.runs,
-        arguments.files,
+        files,
         labels=arguments.labels,
         images=arguments.images,
         column=arguments.column,
         steps=arguments.steps,
         name=arguments.name,
+        embeddings=arguments.embeddings,
     )
     if arguments.json:
         print_json(described(folder))
     else:
-        print(f"run {folder.id} in {folder.path}\n{result(folder)}")
+        probe = folder.probe()
+        print("\n".join([f"run {folder.id} in {folder.path}", *(probe.notes if probe else ()), result(folder)]))
     return 0
 
 
