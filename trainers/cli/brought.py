@@ -19,8 +19,8 @@ from trainers.runs.naming import whole_id
 def _equip(parser: argparse.ArgumentParser) -> None:
     files = (
         "Files of embeddings, a model each, and tables of labels: .npy, .npz, .parquet, .csv, .tsv, .txt, "
-        ".safetensors, .pt, .h5, .feather, .fvecs, .fbin and others; a folder of images, with or without classes, for a "
-        "map of published features; a zip of Download; or a run, to see on the page."
+        ".safetensors, .pt, .h5, .feather, .fvecs, .fbin and others; a folder of images, with or without classes, for "
+        "a map of published features; a zip of Download; or a run, to see on the page."
     )
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help=files)
     labels = (
