@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
+import json
 import pickle
+from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import open_clip
 import pytest
+import timm
 import torch
 import torchvision
 from safetensors.torch import save_file
@@ -70,6 +75,169 @@ FORMS: dict[str, tuple[str, Callable[[State], Any], str]] = {
     "half": (".safetensors", lambda state: {n: v.half() if v.is_floating_point() else v for n, v in state.items()}, ""),
     "without_counts": (".pt", lambda state: {n: v for n, v in state.items() if "num_batches" not in n}, ""),
 }  # fmt: skip
+
+
+def averaged(state: State) -> dict[str, Tensor]:
+    return {name: value + 1 if value.is_floating_point() else value for name, value in state.items()}
+
+
+def numbered(state: State) -> dict[str, Tensor]:
+    """As ``nn.Sequential(*resnet.children())`` has them."""
+    children = ("conv1", "bn1", "relu", "maxpool", "layer1", "layer2", "layer3", "layer4", "avgpool", "fc")
+    parts = {name: name.partition(".") for name in state}
+    return {f"{children.index(child)}.{rest}": state[name] for name, (child, _, rest) in parts.items()}
+
+
+def renumbered(state: State) -> dict[str, Tensor]:
+    return {f"tensors.{number}": value for number, value in enumerate(state.values())}
+
+
+AVERAGE = "the average over the steps is taken, with which its authors evaluate"
+NETWORKS: dict[str, tuple[Callable[[State], Any], str, str, float]] = {
+    "timm": (
+        lambda s: {"state_dict": dict(s), "state_dict_ema": averaged(s), "args": argparse.Namespace(lr=0.1)},
+        "in 'state_dict_ema'", f"match in 'state_dict' (w.pt:state_dict), which is not taken; {AVERAGE}", 2),
+    "timm:state_dict": (lambda s: {"state_dict": dict(s), "state_dict_ema": averaged(s)}, "in 'state_dict'", "", 1),
+    "torchvision": (
+        lambda s: {"model": dict(s), "args": argparse.Namespace(path=Path("out"), rate=np.float64(0.1)),
+                   "model_ema": behind("module.", averaged(s)) | {"n_averaged": torch.tensor(3)}},
+        "in 'model_ema' behind 'module.'", f"as many match in 'model' (w.pt:model), which is not taken; {AVERAGE}", 2),
+    "dino": (
+        lambda s: {"student": behind("module.backbone.", s), "teacher": behind("backbone.", averaged(s)),
+                   "args": argparse.Namespace(output_dir=Path("out")), "epoch": 100},
+        "in 'teacher' behind 'backbone.'", "in 'student' behind 'module.backbone.' (w.pt:student)", 2),
+    "dino:student": (
+        lambda s: {"student": behind("module.backbone.", s), "teacher": behind("backbone.", averaged(s))},
+        "in 'student' behind 'module.backbone.'", "", 1),
+    "lightly": (
+        lambda s: {"state_dict": behind("teacher_backbone.", averaged(s)) | behind("student_backbone.", s)},
+        "in 'state_dict' behind 'teacher_backbone.'", "(w.pt:student_backbone)", 2),
+    "supcontrast": (
+        lambda s: {"opt": argparse.Namespace(best=np.arange(3)), "model": behind("encoder.module.", s)},
+        "in 'model' behind 'encoder.module.'", "", 1),
+    "byol": (lambda s: {"target_encoder": averaged(s), "online_encoder": dict(s)},
+             "in 'online_encoder'", "match in 'target_encoder' (w.pt:target_encoder), which is not taken", 1),
+    "lightning": (
+        lambda s: {"state_dict": behind("model.body.0.", s), "hyper_parameters": defaultdict(int, a=1)},
+        "in 'state_dict' behind 'model.body.0.'", "", 1),
+    "deepspeed": (lambda s: {"module": behind("_forward_module.extractor.", s), "args": deque([Path("x")])},
+                  "in 'module' behind '_forward_module.extractor.'", "", 1),
+    "sequential": (lambda s: behind("backbone.", numbered(s)),
+                   "behind 'backbone.', children of a Sequential, matched by order and shape", "", 1),
+    "without_head": (lambda s: numbered({n: v for n, v in s.items() if not n.startswith("fc.")}),
+                     "children of a Sequential, matched by order and shape", "", 1),
+    "pair": (lambda s: ("resnet18", dict(s)), "in '1'", "", 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NETWORKS)
+def test_of_several_networks_one_is_taken_and_it_is_said_which(tmp_path: Path, case: str) -> None:
+    make, place, told, mean = NETWORKS[case]
+    torch.save(make(resnet().state_dict()), tmp_path / "w.pt")
+    file = WeightsFile.of(":".join([str(tmp_path / "w.pt"), *case.split(":")[1:]]))
+    found = match(encoder("resnet18"), file.noted())
+    assert found.summary == f"100 of the encoder's 100 tensors are in the file ({place})"
+    lines = [line for line in found.lines() if not line.startswith("in the file and not used")]
+    assert told in "".join(lines) and bool(told) == bool(lines)
+    assert found.tensors["backbone.layer1.0.bn1.weight"].mean() == mean
+    assert WeightsFile.of(str(file.noted())) == file.noted()
+
+
+def test_what_timms_training_saves_is_read(tmp_path: Path) -> None:
+    torch.manual_seed(1)
+    model = timm.create_model("resnet18")
+    ema = timm.utils.ModelEmaV3(model, decay=0.5)
+    for weight in model.parameters():
+        weight.data.add_(1)
+    ema.update(model)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    given = argparse.Namespace(model="resnet18", output=Path("out"))
+    saver = timm.utils.CheckpointSaver(model, optimizer, args=given, model_ema=ema, checkpoint_dir=str(tmp_path))
+    saver.save_checkpoint(3, metric=np.float64(71.5))
+    found = match(encoder("resnet18"), WeightsFile.of(str(tmp_path / "last.pth.tar")).noted())
+    assert found.place == "in 'state_dict_ema'" and found.count == 100
+    torch.testing.assert_close(found.tensors["backbone.conv1.weight"], model.conv1.weight.data - 0.5)
+
+
+def test_what_lightning_saves_is_read(tmp_path: Path) -> None:
+    import lightning
+
+    class Module(lightning.LightningModule):
+        def __init__(self, args: argparse.Namespace) -> None:
+            super().__init__()
+            self.save_hyperparameters()
+            self.extractor = resnet()
+
+    trainer = lightning.Trainer(accelerator="cpu", logger=False, enable_progress_bar=False, default_root_dir=tmp_path)
+    trainer.strategy.connect(Module(argparse.Namespace(rate=np.float32(0.1), folder=Path("images"))))
+    trainer.save_checkpoint(tmp_path / "last.ckpt")
+    found = match(encoder("resnet18"), WeightsFile.of(str(tmp_path / "last.ckpt")).noted())
+    assert found.place == "in 'state_dict' behind 'extractor.'" and found.count == 100
+
+
+class Around(Encoder):
+    """A model as an encoder has it."""
+
+    wraps = "backbone"
+
+    def __init__(self, backbone: nn.Module) -> None:
+        super().__init__((0.0,), (1.0,))
+        self.backbone = backbone
+
+
+def of_transformers(kind: str) -> tuple[nn.Module, nn.Module]:
+    """A small model of transformers, and the same of timm with other weights."""
+    import transformers as hf
+    from timm.models import convnext, resnet, swin_transformer, vision_transformer
+
+    tokens: Any = {"image_size": 32, "patch_size": 8, "num_hidden_layers": 2, "hidden_size": 32}
+    heads: Any = {"num_attention_heads": 2}
+    own: Any = {"img_size": 32, "patch_size": 8, "depth": 2, "embed_dim": 32, "num_heads": 2, "num_classes": 0}
+    if kind == "vit":
+        vit = hf.ViTModel(hf.ViTConfig(**tokens, **heads, intermediate_size=64))
+        return vit, vision_transformer.VisionTransformer(**own, mlp_ratio=2)
+    if kind == "dinov2":
+        dino = hf.Dinov2Model(hf.Dinov2Config(**tokens, **heads, mlp_ratio=2))
+        return dino, vision_transformer.VisionTransformer(**own, mlp_ratio=2, init_values=1.0)
+    if kind == "swin":
+        about: Any = {"embed_dim": 16, "patch_size": 2, "num_heads": (2, 4)}
+        swin = hf.SwinModel(hf.SwinConfig(**about, depths=(2, 2), image_size=32, window_size=4))
+        timms = swin_transformer.SwinTransformer(**about, depths=(2, 2), img_size=32, window_size=4, num_classes=0)
+        return swin, timms
+    if kind == "convnext":
+        wide: Any = {"depths": (1, 1, 1, 1)}
+        next_ = hf.ConvNextModel(hf.ConvNextConfig(hidden_sizes=[8, 16, 24, 32], **wide))
+        return next_, convnext.ConvNeXt(dims=(8, 16, 24, 32), num_classes=0, **wide)
+    basic = hf.ResNetConfig(embedding_size=64, hidden_sizes=[64, 128, 256, 512], depths=[1] * 4, layer_type="basic")
+    return hf.ResNetModel(basic), resnet.ResNet(resnet.BasicBlock, (1, 1, 1, 1), num_classes=0)
+
+
+@pytest.mark.parametrize("shards", [False, True])
+@pytest.mark.parametrize("kind", ["vit", "dinov2", "swin", "convnext", "resnet"])
+def test_what_transformers_saves_becomes_timms(tmp_path: Path, kind: str, shards: bool) -> None:
+    torch.manual_seed(1)
+    theirs, timms = of_transformers(kind)
+    for value in theirs.state_dict().values():
+        if value.is_floating_point():
+            value.add_(torch.rand_like(value), alpha=0.1)
+    theirs.eval().save_pretrained(tmp_path, max_shard_size="20KB" if shards else "1GB")  # type: ignore[operator]
+    name = min(path.name for path in tmp_path.glob("model*")) if shards else "model.safetensors"
+    file = WeightsFile.of(str(tmp_path / name)).noted()
+    assert file.path.name == ("model.safetensors.index.json" if shards else name)
+    found = match(Around(timms), file)
+    assert found.how.startswith("names of transformers") and found.count == found.wanted
+    Around(timms).load_state_dict(found.tensors, strict=False)
+    pixels = torch.rand(2, 3, 32, 32, generator=torch.Generator().manual_seed(0))
+    with torch.inference_mode():
+        given = theirs(pixels)
+        wanted = given.last_hidden_state[:, 0] if kind in ("vit", "dinov2") else given.pooler_output.flatten(1)
+        torch.testing.assert_close(timms.eval()(pixels), wanted, rtol=1e-3, atol=1e-4)
+
+
+def test_an_index_that_names_files_elsewhere_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.bin.index.json").write_text(json.dumps({"weight_map": {"a": "../b.bin"}}))
+    with pytest.raises(UserError, match="is no index of files of weights: it names no files beside it"):
+        WeightsFile.of(str(tmp_path / "a.bin.index.json")).noted()
 
 
 def written(path: Path, content: Any) -> WeightsFile:
@@ -159,8 +327,12 @@ def _with(made: Callable[[Tensor], Tensor]) -> dict[str, Tensor]:
 REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "another": (lambda p: torch.save(vit().state_dict(), p), "is not of this encoder: 0 of the encoder's 100 tensors"),
     "half_of_it": (lambda p: torch.save(dict([*resnet().state_dict().items()][:60]), p), "and 90% are needed; not in"),
-    "whole_network": (lambda p: torch.save(resnet(), p), "holds more than tensors, or is damaged"),
-    "code": (lambda p: torch.save({"a": Evil(p.with_name("ran"))}, p), "holds more than tensors"),
+    "whole_network": (lambda p: torch.save(resnet(), p), r"holds more than tensors \(.*torchvision.*c.state_dict\(\)"),
+    "script": (lambda p: torch.jit.save(torch.jit.script(nn.Linear(2, 2)), p), r"TorchScript.*torch.jit.load\("),
+    "code": (lambda p: torch.save({"a": Evil(p.with_name("ran"))}, p), r"holds more than tensors \(.*getattr"),
+    "earlier": (lambda p: torch.save({"a": Evil(p)}, p, _use_new_zipfile_serialization=False), r"tensors \(getattr\)"),
+    "renamed": (lambda p: torch.save(renumbered(resnet().state_dict()), p),
+                "has tensors of this encoder's shapes under names that are not known here: tensors.0, .*conv1.weight"),
     "pickle": (lambda p: p.write_bytes(pickle.dumps(Evil(p.with_name("ran")))), "holds more than tensors"),
     "garbage": (lambda p: p.write_bytes(b"weights"), "holds more than tensors, or is damaged"),
     "no_tensors": (lambda p: torch.save({"epoch": 3}, p), "no dictionary of tensors by name"),
@@ -187,12 +359,12 @@ def test_what_did_not_match_is_listed(tmp_path: Path) -> None:
     state["conv1.weight"] = torch.zeros(64, 1, 7, 7)
     del state["layer4.1.bn2.bias"]
     found = match(encoder("resnet18"), written(tmp_path / "weights.pt", {"student": state, "teacher": dict(state)}))
-    assert found.summary == "98 of the encoder's 100 tensors are in the file (in 'student')"
+    assert found.summary == "98 of the encoder's 100 tensors are in the file (in 'teacher')"
     assert found.lines() == [
         "not in the file as dense real numbers, so they begin untrained: layer4.1.bn2.bias",
         "of another shape in the file, likewise: conv1.weight [64, 1, 7, 7] for [64, 3, 7, 7]",
         "in the file and not used: fc.weight, fc.bias",
-        "as many match in 'teacher', which is not taken",
+        f"as many match in 'student' (weights.pt:student), which is not taken; {AVERAGE}",
     ]
 
 
@@ -260,6 +432,9 @@ def test_the_form_offers_it_where_no_strangers_are(kind: str) -> None:
 
 
 def test_bad_settings_are_refused(tmp_path: Path, images: Path) -> None:
+    file = written(tmp_path / "w.pt", {"teacher": resnet().state_dict()})
+    with pytest.raises(UserError, match=r"no network behind the name 'ema'. This encoder is in 'teacher'"):
+        match(encoder("resnet18"), WeightsFile.of(f"{file.path}:ema"))
     with pytest.raises(ParameterError, match=r"ends in \.safetensors, \.pt"):
         check(of_file(images, tmp_path / "weights.onnx"))
     with pytest.raises(ParameterError, match="cannot start from a file of weights: its image tower"):

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from trainers.checkpoints.files import parts
 from trainers.runs import RunFolder
 from trainers.runs.records import RunState, Scalar
 from trainers.training.start import SENT, of_seed, read_start
@@ -88,7 +89,9 @@ def packed(folder: RunFolder) -> dict[str, bytes]:
     files = {f"{run.id}/{name}": content for run in runs for name, content in _needed(run)}
     written = getattr(folder.config.single, "weights", None)
     if written and not folder.has_checkpoint:
-        files[f"{folder.id}/{SENT}"] = WeightsFile.of(written).noted().path.read_bytes()
+        whole, *beside = parts(WeightsFile.of(written).noted().path)
+        files[f"{folder.id}/{SENT}"] = whole.read_bytes()
+        files |= {f"{folder.id}/{part.name}": part.read_bytes() for part in beside}
     return files
 
 

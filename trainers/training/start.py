@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from torch import Tensor
@@ -93,7 +94,7 @@ def start_from_file(encoder: Encoder, folder: RunFolder, written: str) -> None:
             folder.log(f"weights: the run goes on from its checkpoint. {error}")
         return
     sent = folder.path / SENT
-    file = WeightsFile(path=sent, digest=file.digest).noted() if sent.is_file() else file.noted()
+    file = (replace(file, path=sent) if sent.is_file() else file).noted()
     matched = match(encoder, file)
     encoder.load_state_dict(matched.tensors, strict=False)
     for line in (f"{matched.summary}, {file.path} with the sha256 {file.digest}...", *matched.lines()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,123 +13,93 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from torch import Tensor, nn
 
+from trainers.checkpoints.files import INDEX, index_of, parts, tensors_in
+from trainers.checkpoints.names import Reading, readings
 from trainers.data import access
 from trainers.encoders import Encoder
-from trainers.errors import ParameterError, UserError, brief
-from trainers.runs.atomic_files import read_tensors
+from trainers.errors import ParameterError, UserError
 from trainers.training.encoder_file import without_head
 
-PLAIN = ".safetensors"
-PICKLED = (".pt", ".pth", ".bin", ".ckpt", ".tar")
-"""Files of ``torch.save``, of which tensors are read and nothing is run."""
+ENDINGS = (".safetensors", ".pt", ".pth", ".bin", ".ckpt", ".tar", INDEX)
+"""Of the names of files that may be weights."""
 PREFIXES = (
     *("module", "_orig_mod", "state_dict", "model", "net", "network", "student", "teacher", "ema", "momentum_encoder"),
     *("encoder_q", "base_encoder", "encoder", "image_encoder", "backbone", "trunk", "visual", "vision_model"),
 )
-"""Names that programs put in front of an encoder's own, in any order."""
+"""Names that programs put in front of an encoder's own, in any order, where these have to be converted; in front of
+names that are the encoder's anything may stand."""
+AVERAGED = re.compile(r"(?:^|.*_)(?:ema|swa|averaged?|teacher)(?:_.*|$)")
+"""Names of the average over the steps of a training, with which timm, torchvision and DINO evaluate."""
+BESIDE = re.compile(r"(?:^|.*_)(?:momentum|target|key|k)(?:_.*|$)")
+"""Names of networks that follow the one that is trained only in order to teach it, as in MoCo and BYOL."""
 LEAST = 0.9
 """Share of an encoder's tensors that a file must have, in their shapes, to be taken."""
-_DEPTH = 3  # of dictionaries in each other
+_BY_TIMM = "converted by timm, which leaves out what it does not know"
 _LISTED = 50  # names in one line
 _COUNTS = "num_batches_tracked"  # of batch normalisations, which files of earlier programs do not have
-_WRITTEN = re.compile(r"(?P<path>.*?)(?:@(?P<digest>[0-9a-f]{16}))?", re.DOTALL)
+_WRITTEN = re.compile(
+    rf"(?P<path>.*(?:{'|'.join(map(re.escape, ENDINGS))}))(?::(?P<place>[\w.-]+))?(?:@(?P<digest>[0-9a-f]{{16}}))?",
+    re.DOTALL | re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class WeightsFile:
-    """A file as a run names it: its path, and behind an @ the digest of what it held when the run was made.
+    """A file as a run names it: its path, behind a colon which of its networks, and behind an @ the digest of what it
+    held when the run was made.
 
     Attributes:
-        digest: the first 16 digits of its sha256; empty: not noted yet.
+        place: a name in the file in front of the network's own, such as ``state_dict_ema``; empty: any.
+        digest: the first 16 digits of its sha256, of an index with that of the files that it names; empty: not noted.
     """
 
     path: Path
+    place: str = ""
     digest: str = ""
 
     @classmethod
     def of(cls, written: str) -> WeightsFile:
-        """Read ``PATH`` or ``PATH@DIGEST``.
+        """Read ``PATH``, ``PATH:PLACE`` or ``PATH:PLACE@DIGEST``.
 
         Raises:
             ParameterError: its ending is none of those that are read.
             DataError: it may not be opened here.
         """
         found = _WRITTEN.fullmatch(written.strip())
-        assert found is not None  # it matches every text
-        if not found["path"].lower().endswith((PLAIN, *PICKLED)):
+        if found is None:
             raise ParameterError(
-                f"A file of weights ends in {', '.join((PLAIN, *PICKLED))}; got {written.strip()[-60:]!r}. Save the "
-                "encoder's state_dict in one of these forms."
+                f"A file of weights ends in {', '.join(ENDINGS)}; got {written.strip()[-60:]!r}. Save the encoder's "
+                "state_dict in one of these forms; FILE:NAME chooses among several networks in a file."
             )
-        return cls(path=access.allowed_path(found["path"]), digest=found["digest"] or "")
+        return cls(path=access.allowed_path(found["path"]), place=found["place"] or "", digest=found["digest"] or "")
 
     def noted(self) -> WeightsFile:
-        """Return the same with the digest of what it holds now.
+        """Return the same with the digest of what it holds now; of a part of several files their index.
 
         Raises:
             UserError: it is not there, cannot be read, or holds something else than noted.
         """
+        path = index_of(self.path) or self.path
         try:
-            with self.path.open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()[:16]
+            content = hashlib.sha256()
+            for part in parts(path):
+                with part.open("rb") as file:
+                    hashlib.file_digest(file, lambda: content)
         except OSError as error:
             raise UserError(f"The weights {self.path} cannot be read: {error.strerror or error}.") from error
+        digest = content.hexdigest()[:16]
         if self.digest and digest != self.digest:
             raise UserError(
                 f"The weights {self.path} have changed: their sha256 begins with {digest}, and that of the file which "
                 f"was chosen with {self.digest}. Put that file back, or choose this one without what stands behind @."
             )
-        return WeightsFile(path=self.path.absolute(), digest=digest)
+        return replace(self, path=path.absolute(), digest=digest)
 
     def __str__(self) -> str:
         """Write it as :meth:`of` reads it."""
-        return f"{self.path}@{self.digest}" if self.digest else str(self.path)
-
-    def tensors(self) -> dict[str, dict[str, Tensor]]:
-        """Read every dictionary of tensors in the file, by the names that lead to it; of most files one, ``""``.
-
-        Raises:
-            UserError: it holds none, or cannot be read without running code.
-        """
-        try:
-            if self.path.suffix.lower() == PLAIN:
-                content: Any = read_tensors(self.path)[0]
-            else:
-                content = torch.load(self.path, map_location="cpu", weights_only=True)
-        except (OSError, SafetensorError) as error:
-            raise UserError(f"The weights {self.path} cannot be read: {brief(error)}.") from error
-        except Exception as error:  # of pickle and torch many kinds
-            raise UserError(
-                f"{self.path} holds more than tensors, or is damaged, and nothing of a file is run here. Load it where "
-                "it is from, and save the encoder's state_dict alone: torch.save(encoder.state_dict(), 'weights.pt')."
-            ) from error
-        found = dict(_dictionaries(content, ()))
-        if not found:
-            raise UserError(
-                f"{self.path} holds no dictionary of tensors by name, dense and of real numbers, such as a state_dict."
-            )
-        return found
-
-
-def _dictionaries(content: object, above: tuple[str, ...]) -> Iterator[tuple[str, dict[str, Tensor]]]:
-    if not isinstance(content, Mapping) or len(above) > _DEPTH:
-        return
-    tensors = {name: value for name, value in content.items() if isinstance(name, str) and _is_plain(value)}
-    if tensors:
-        yield ".".join(above), tensors
-    for name, inner in content.items():
-        if isinstance(name, str):
-            yield from _dictionaries(inner, (*above, name))
-
-
-def _is_plain(value: object) -> bool:
-    """Return whether it is a dense tensor of real numbers, as encoders have; any other counts as not in the file."""
-    if not isinstance(value, Tensor) or value.is_nested or value.layout != torch.strided:
-        return False
-    return not (value.is_meta or value.is_quantized or value.is_complex())
+        return f"{self.path}{self.place and f':{self.place}'}{self.digest and f'@{self.digest}'}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,9 +112,10 @@ class Matched:
         missing: of these, not in the file.
         misshapen: in the file with another shape, with both.
         unused: of the file, by its own names.
-        place: where in the file they stand, in words; empty: they are all that it holds.
+        trail: the names in the file that lead to them.
+        place: the same in words; empty: they are all that it holds.
         how: the names were converted so, in words.
-        alike: places in the file where as many match; the first is taken.
+        alike: networks in the file of which as many match and which were not chosen, in words.
     """
 
     tensors: dict[str, Tensor]
@@ -151,6 +123,7 @@ class Matched:
     missing: tuple[str, ...] = ()
     misshapen: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
+    trail: tuple[str, ...] = ()
     place: str = ""
     how: str = ""
     alike: tuple[str, ...] = ()
@@ -161,6 +134,13 @@ class Matched:
         return self.wanted - len(self.missing) - len(self.misshapen)
 
     @property
+    def rank(self) -> int:
+        """Among networks of which as many match: 0 for an average, 2 for one that teaches the trained one, else 1."""
+        if any(AVERAGED.fullmatch(name) for name in self.trail):
+            return 0
+        return 2 if any(BESIDE.fullmatch(name) for name in self.trail) else 1
+
+    @property
     def summary(self) -> str:
         """How much of the encoder is in the file, in words."""
         words = ", ".join(filter(None, (self.place, self.how)))
@@ -168,15 +148,17 @@ class Matched:
         return f"{self.count} of the encoder's {self.wanted} tensors are in the file{how}"
 
     def lines(self) -> list[str]:
-        """List what did not match, a line for each reason."""
+        """List what did not match and what was not chosen, a line for each reason."""
         parts = (
             ("not in the file as dense real numbers, so they begin untrained", self.missing),
             ("of another shape in the file, likewise", self.misshapen),
             ("in the file and not used", self.unused),
         )
         lines = [f"{words}: {_listed(names)}" for words, names in parts if names]
-        others = [place for place in self.alike if place != self.place]
-        return [*lines, *([f"as many match {_listed(others)}, which is not taken"] if others else [])]
+        if self.alike:
+            why = "; the average over the steps is taken, with which its authors evaluate" if self.rank == 0 else ""
+            lines.append(f"as many match {_listed(self.alike)}, which is not taken{why}")
+        return lines
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -187,99 +169,204 @@ def _listed(names: Sequence[str]) -> str:
 def match(encoder: Encoder, file: WeightsFile) -> Matched:
     """Find out what of a file an encoder takes: of all ways to read its names the one by which most match.
 
-    Names are read behind :data:`PREFIXES`; those of a timm model also as timm converts them, and those of torchvision's
-    vision transformers as timm's. Nothing else is tried.
+    Names are the encoder's behind anything, or those that :mod:`trainers.checkpoints.names` and timm convert behind
+    :data:`PREFIXES`, or numbers of a Sequential that has the encoder's children in order. Of several networks of which
+    as many match an average is taken first, one that :data:`BESIDE` names last, unless the file says which.
 
     Args:
         encoder: of which names and shapes count.
 
     Raises:
-        UserError: the file cannot be read, less than :data:`LEAST` of the encoder is in it, or a number is none.
+        UserError: the file cannot be read, has no such network, less than :data:`LEAST` of the encoder is in it, or a
+            number is none.
     """
     wanted = without_head(encoder.state_dict(), type(encoder))
     inside = f"{encoder.wraps}." if encoder.wraps else ""
     own = {name.removeprefix(inside): value for name, value in wanted.items()}
+    held = tensors_in(file.path)
     ways = [
-        _compared(own, reading, given, inside)
-        for where, given in file.tensors().items()
-        for reading in _readings(given, where, encoder)
+        _compared(own, way, given, inside) for where, given in held.items() for way in _ways(given, where, own, encoder)
     ]
-    best = max(ways, key=lambda way: way.count)  # the first of several: the plainest
-    best = replace(best, alike=tuple({way.place: None for way in ways if way.count == best.count}))
-    if best.count < LEAST * best.wanted:
-        told = "; ".join(best.lines()[:2])
+    chosen = [way for way in ways if f".{file.place}." in f".{'.'.join(way.trail)}."] if file.place else ways
+    if not chosen:
+        there = dict.fromkeys(way.place for way in ways if way.place and way.count >= LEAST * way.wanted)
         raise UserError(
-            f"{file.path.name} is not of this encoder: {best.summary}, and {LEAST:.0%} are needed; {told:.600}. Choose "
-            "the encoder that the file is of, with the same parameters."
+            f"{file.path.name} has no network behind the name {file.place!r}. "
+            + (f"This encoder is {_listed([*there])}." if there else "Leave the colon and what is behind it out.")
         )
+    best = max(chosen, key=lambda way: (way.count, -way.rank))  # the first of several: the plainest
+    others = {way.place: way for way in chosen if way.count == best.count and way.place != best.place}
+    best = replace(best, alike=tuple(_offered(way, best, file) for way in others.values()))
+    if best.count < LEAST * best.wanted:
+        raise UserError(_refusal(own, held, best, file))
     if broken := [name for name, value in best.tensors.items() if not bool(torch.isfinite(value.float()).all())]:
         raise UserError(f"{file.path.name} has numbers that are none (NaN or infinite), first in {broken[0]}.")
     return best
 
 
+def _offered(way: Matched, best: Matched, file: WeightsFile) -> str:
+    name = next((name for name in way.trail if name not in best.trail), "")
+    return f"{way.place} ({file.path.name}:{name})" if name else way.place or "what stands at the top of the file"
+
+
+def _refusal(
+    own: Mapping[str, Tensor], held: Mapping[str, Mapping[str, Tensor]], best: Matched, file: WeightsFile
+) -> str:
+    shapes = Counter(value.shape for name, value in own.items() if not name.endswith(_COUNTS))
+    for given in held.values():
+        theirs = Counter(value.shape for value in given.values())
+        if (shapes & theirs).total() >= LEAST * best.wanted:
+            return (
+                f"{file.path.name} has tensors of this encoder's shapes under names that are not known here: "
+                f"{_listed([*given][:3])} and so on, where it has {_listed([*own][:3])}. Save it with the "
+                "encoder's own names."
+            )
+    told = "; ".join(best.lines()[:2])
+    part = f" It is one of several files; put their index, {INDEX[1:]}, beside it." if "-of-" in file.path.name else ""
+    return (
+        f"{file.path.name} is not of this encoder: {best.summary}, and {LEAST:.0%} are needed; {told:.600}. Choose the "
+        f"encoder that the file is of, with the same parameters.{part}"
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
-class _Reading:
-    """The tensors of a file by one way to read their names, these names in the file, and the way in words."""
+class _Way(Reading):
+    """Tensors by one way to read their names, and where in the file they stand."""
 
-    tensors: Mapping[str, Tensor]
-    names: Mapping[str, str]
-    place: str
-    words: str = ""
+    where: str
+    front: str = ""
+
+    @property
+    def trail(self) -> tuple[str, ...]:
+        return tuple(name for name in f"{self.where}.{self.front}".split(".") if name)
+
+    @property
+    def place(self) -> str:
+        return " ".join(filter(None, (self.where and f"in {self.where!r}", self.front and f"behind {self.front!r}")))
 
 
-def _readings(given: Mapping[str, Tensor], where: str, encoder: Encoder) -> Iterator[_Reading]:
+def _ways(given: Mapping[str, Tensor], where: str, own: Mapping[str, Tensor], encoder: Encoder) -> Iterator[_Way]:
     """Yield the ways to read the names of a dictionary of tensors, plain ones first."""
-    for front in sorted({front for name in given for front in _fronts(name)}, key=lambda front: (len(front), front)):
-        named = {name.removeprefix(front): name for name in given if name.startswith(front)}
-        tensors = {short: given[name] for short, name in named.items()}
-        place = " ".join(filter(None, (where and f"in {where!r}", front and f"behind {front!r}")))
-        yield _Reading(tensors=tensors, names=named, place=place)
-        for words, convert in _conversions(encoder):
-            yield _Reading(tensors=convert(tensors), names=named, place=place, words=words)
+    for reading in readings(given):
+        for front in _fronts(reading.tensors, own):
+            way = _behind(reading, where, front)
+            yield way
+            if (convert := _timms(encoder)) is not None:
+                words = ", ".join(filter(None, (way.words, _BY_TIMM)))
+                yield replace(way, tensors=convert(way.tensors), words=words)
+    plain = next(readings(given))
+    for front in _numbered(given):
+        way = _behind(plain, where, front)
+        if children := _in_order(way.tensors, own):
+            yield replace(
+                way,
+                tensors={_child(name, children): value for name, value in way.tensors.items()},
+                names={_child(name, children): names for name, names in way.names.items()},
+                words="children of a Sequential, matched by order and shape",
+            )
 
 
-def _fronts(name: str) -> Iterator[str]:
-    """Yield what a name begins with, of names in :data:`PREFIXES` with their points: nothing, one, two and so on."""
-    front = ""
-    yield front
-    for part in name.split(".")[:-1]:
-        if part not in PREFIXES:
-            return
-        front += f"{part}."
-        yield front
+def _behind(reading: Reading, where: str, front: str) -> _Way:
+    short = {name: name.removeprefix(front) for name in reading.tensors if name.startswith(front)}
+    return _Way(
+        tensors={new: reading.tensors[name] for name, new in short.items()},
+        names={new: reading.names[name] for name, new in short.items()},
+        words=reading.words,
+        where=where,
+        front=front,
+    )
 
 
-def _compared(own: Mapping[str, Tensor], reading: _Reading, every: Mapping[str, Tensor], inside: str) -> Matched:
-    given, names = reading.tensors, reading.names
+def _fronts(given: Mapping[str, Tensor], own: Mapping[str, Tensor]) -> list[str]:
+    """List what may stand in front of an encoder's names, with the point at its end: nothing, names in
+    :data:`PREFIXES`, and whatever stands in front of half of the encoder's own."""
+    found = Counter(front for name in given for front, rest in _splits(name) if rest in own)
+    fronts = {front for front, count in found.items() if count >= len(own) / 2}
+    for name in given:
+        for front, _ in _splits(name):
+            if not set(front.split(".")[:-1]) <= {*PREFIXES}:
+                break
+            fronts.add(front)
+    return sorted(fronts, key=lambda front: (len(front), front))
+
+
+def _splits(name: str) -> Iterator[tuple[str, str]]:
+    """Yield the ways to cut a name at its points, nothing in front first."""
+    yield "", name
+    for found in re.finditer(r"\.", name):
+        yield name[: found.end()], name[found.end() :]
+
+
+def _numbered(given: Mapping[str, Tensor]) -> list[str]:
+    """List what stands in front of numbers of children."""
+    return [*dict.fromkeys(front for name in given for front, rest in _splits(name) if rest.split(".")[0].isdigit())]
+
+
+def _in_order(given: Mapping[str, Tensor], own: Mapping[str, Tensor]) -> dict[str, str]:
+    """Match numbered children of a Sequential with an encoder's, in order.
+
+    Returns:
+        the encoder's child of each number; empty if not all that hold tensors are there in their shapes, or if they are
+        so in more than one way.
+    """
+    theirs, mine = _children(given), _children(own)
+    theirs = {name: theirs[name] for name in sorted((n for n in theirs if n.isdigit()), key=int)}
+    ways: list[dict[str, str]] = [{}]
+    for child, shapes in mine.items():
+        fitting = [number for number, others in theirs.items() if others == shapes]
+        ways = [
+            {**way, number: child}
+            for way in ways
+            for number in fitting
+            if not way or int(number) > int(next(reversed(way)))
+        ][:_LISTED]
+    return ways[0] if len(ways) == 1 else {}
+
+
+def _children(tensors: Mapping[str, Tensor]) -> dict[str, dict[str, torch.Size]]:
+    """Return the shapes in each child, by their names in it."""
+    found: dict[str, dict[str, torch.Size]] = {}
+    for name, value in tensors.items():
+        child, _, rest = name.partition(".")
+        if not rest.endswith(_COUNTS):
+            found.setdefault(child, {})[rest] = value.shape
+    return found
+
+
+def _child(name: str, children: Mapping[str, str]) -> str:
+    number, point, rest = name.partition(".")
+    return f"{children.get(number, number)}{point}{rest}"
+
+
+def _compared(own: Mapping[str, Tensor], way: _Way, every: Mapping[str, Tensor], inside: str) -> Matched:
+    given, names = way.tensors, way.names
     counted = [name for name in own if not name.endswith(_COUNTS)]
     fits = {name for name in own if name in given and given[name].shape == own[name].shape}
     differ = [name for name in counted if name in given and name not in fits]
+    seen = {theirs for several in names.values() for theirs in several}
     return Matched(
         tensors={f"{inside}{name}": given[name] for name in fits},
         wanted=len(counted),
         missing=tuple(name for name in counted if name not in given),
         misshapen=tuple(f"{name} {list(given[name].shape)} for {list(own[name].shape)}" for name in differ),
         unused=(
-            *(names.get(name, name) for name in given if name not in own),
-            *(name for name in every if name not in names.values()),
+            *(theirs for name in given if name not in own for theirs in names.get(name, (name,))),
+            *(name for name in every if name not in seen),
         ),
-        place=reading.place,
-        how=reading.words,
+        trail=way.trail,
+        place=way.place,
+        how=way.words,
     )
 
 
 _Convert = Callable[[Mapping[str, Tensor]], Mapping[str, Tensor]]
 
 
-def _conversions(encoder: Encoder) -> Iterator[tuple[str, _Convert]]:
-    """Yield the conversions of names that there are for a timm model, with what they are called."""
+def _timms(encoder: Encoder) -> _Convert | None:
+    """Return timm's own conversion of names for its model, if it has one."""
     backbone = getattr(encoder, encoder.wraps) if encoder.wraps else None
-    if backbone is None:
-        return
     convert = getattr(sys.modules[type(backbone).__module__], "checkpoint_filter_fn", None)
-    if convert is not None:
-        yield "converted by timm, which leaves out what it does not know", partial(_by_timm, convert, backbone)
-    yield "names of torchvision", _of_torchvision
+    return None if convert is None else partial(_by_timm, convert, backbone)
 
 
 def _by_timm(convert: Callable[..., Mapping[str, Tensor]], backbone: nn.Module, given: Mapping[str, Tensor]) -> Any:
@@ -288,27 +375,3 @@ def _by_timm(convert: Callable[..., Mapping[str, Tensor]], backbone: nn.Module, 
         return {name: value for name, value in made.items() if isinstance(value, Tensor)}
     except Exception:  # it knows some forms, and stumbles over others
         return {}
-
-
-_VIT = (
-    (r"^conv_proj\.", "patch_embed.proj."),
-    (r"^class_token$", "cls_token"),
-    (r"^encoder\.pos_embedding$", "pos_embed"),
-    (r"^encoder\.ln\.", "norm."),
-    (r"^encoder\.layers\.encoder_layer_(\d+)\.", r"blocks.\1."),
-    (r"\.ln_([12])\.", r".norm\1."),
-    (r"\.self_attention\.in_proj_", ".attn.qkv."),
-    (r"\.self_attention\.out_proj\.", ".attn.proj."),
-    (r"\.mlp\.(?:0|linear_1)\.", ".mlp.fc1."),
-    (r"\.mlp\.(?:3|linear_2)\.", ".mlp.fc2."),
-)
-"""Names of torchvision's vision transformer, and timm's."""
-
-
-def _of_torchvision(given: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-    renamed = {}
-    for name, value in given.items():
-        for theirs, ours in _VIT:
-            name = re.sub(theirs, ours, name)
-        renamed[name] = value
-    return renamed
