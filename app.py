@@ -105,7 +105,9 @@ def main() -> None:
     read_socks()
     ask_itself_directly(settings.host)
     os.environ["GRADIO_SERVER_NAME"] = "127.0.0.1"  # where Gradio looks for free ports, which knows no IPv6
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # as Ctrl-C: trainers save, and what they saved is copied
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:  # of nohup
+            signal.signal(number, lambda *_: sys.exit(0))  # as Ctrl-C: trainers save, and what they saved is copied
     try:
         with importing():
             with without_proxies():  # Gradio makes clients when it is imported

@@ -414,8 +414,9 @@ class StartConfig(RunConfig):
         None,
         private=True,
         title="Weights from a file",
-        help="Path of a file with weights of the encoder: .safetensors, or .pt, .pth, .ckpt, .bin of torch.save. What "
-        "does not match is listed in the log of the run; heads start anew.",
+        help="Path of a file with weights of the encoder: .safetensors, or .pt, .pth, .ckpt, .bin of torch.save; "
+        "FILE:NAME chooses among several networks in it, as in last.pth.tar:state_dict. What does not match is listed "
+        "in the log of the run; heads start anew.",
     )
     frozen_norm: bool = parameter(
         False,

@@ -167,10 +167,6 @@ WRONG: dict[str, tuple[Callable[[Files], Files], str]] = {
     "a hidden file": (put(".lock", "x"), "no file of a run"),
     "a line break": (put("log.txt\n", "x"), "no file of a run"),
     "a direction mark": (put("a\u202egnp.txt", "x"), "no file of a run"),
-    "an owner": (put("owner", "f" * 64), "no file of a run"),
-    "a lock": (put("lock", ""), "no file of a run"),
-    "a tracker": (put("tracker", "wandb"), "no file of a run"),
-    "a ballast": (put("ballast", ""), "no file of a run"),
     "a side file": (put("run.db-wal", b"\0" * 64), "no file of a run"),
     "a long name": (put("a" * 300 + ".txt", ""), "no file of a run"),
     "no database": (lambda files: {k: v for k, v in files.items() if k != "run.db"}, "run.db|has no"),
@@ -213,6 +209,18 @@ WRONG: dict[str, tuple[Callable[[Files], Files], str]] = {
     "results that are cut": (cut(QUERIES), "test_queries"),
     "results of another shape": (tensors(QUERIES, first("values", torch.zeros(2))), "shape|values|wrong"),
 }  # fmt: skip
+
+
+def test_what_packing_again_adds_is_left_in_the_zip(tmp_path: Path, trained: RunFolder, files: Files) -> None:
+    run = {f"{trained.id}/{name}": data for name, data in files.items()}
+    mac = {f"__MACOSX/{trained.id}/._config.json": b"\0\5\x16\7", f"{trained.id}/.DS_Store": b"x", ".DS_Store": b"x"}
+    here = {f"{trained.id}/{name}": b"x" for name in ("ballast", "lock", "owner", "tracker")}
+    file = write(tmp_path / "again.zip", mac | run | here)
+    assert is_download(file)
+    (again,) = import_zip(file, tmp_path / "elsewhere")
+    names = {path.name for path in (tmp_path / "elsewhere" / again).rglob("*")}
+    assert not names & {"ballast", "owner", "tracker", ".DS_Store", "._config.json"}
+    assert not (path := tmp_path / "elsewhere" / again / "lock").exists() or path.read_bytes() != b"x"
 
 
 @pytest.mark.parametrize("case", WRONG)

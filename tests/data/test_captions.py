@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import unicodedata
 
 import numpy as np
 import pytest
 from datasets import ClassLabel, Dataset, DatasetDict, Features, Image, List, Value
 from PIL import Image as Pillow
+from PIL import ImageOps
 
 from tests.entities import SIZE as SIZE_OF_ENTITIES
 from tests.entities import write_entities
@@ -198,6 +200,66 @@ def test_a_coco_folder_from_a_mac(tmp_path, here, told):
 def test_ids_of_coco_that_differ_in_type_are_joined(tmp_path, image, captions, boxes):
     (scene,) = load_captioned(str(coco(tmp_path, image, captions, boxes))).splits["val2017"]
     assert scene.captions == ("a dog", "one") and scene.classes == ("dog",)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["/data/coco/val2017/5.png", "../../media/upload/4/5.png", "val2017\\5.png", "https://a.org/b/5.png?size=640"],
+)
+def test_images_of_coco_are_found_by_the_last_part_of_their_names(tmp_path, name):
+    folder = coco(tmp_path / "coco")
+    for path in (folder / "annotations").iterdir():
+        path.write_text(path.read_text().replace('"5.png"', json.dumps(name)))
+    dataset = load_captioned(str(folder))
+    assert dataset.splits["val2017"][0].load() == photo()
+    assert dataset.notes == ("val2017: images are found by the last part of their file_name.",)
+    (folder / "val2017" / "5.png").unlink()
+    with pytest.raises(DataError, match=r"No image of 'val2017' was found: .5\.png. is in no folder.*Put"):
+        load_captioned(str(folder))
+
+
+def test_what_of_coco_cannot_be_used_is_left_out_and_counted(tmp_path):
+    folder = coco(tmp_path / "coco")
+    for kind, more in {
+        "captions": [{"image_id": 5, "caption": None}, {"image_id": 5}, {"caption": "lost"}, 7],
+        "instances": [
+            {"image_id": 5, "category_id": 18, "bbox": box}
+            for box in (["10", "20", "30.5", "5"], [], [1, 2, 3], None, [1, 2, "x", 4], [1, 2, 3, math.nan])
+        ],
+    }.items():
+        path = folder / "annotations" / f"{kind}_val2017.json"
+        held = json.loads(path.read_text())
+        path.write_text(json.dumps(held | {"annotations": [*held["annotations"], *more]}))
+    dataset = load_captioned(str(folder))
+    (scene,) = dataset.splits["val2017"]
+    assert scene.captions == ("a dog", "one") and scene.boxes == ((1, 2, 4, 6), (10, 20, 40.5, 25))
+    assert dataset.notes == (
+        "val2017: 4 captions without a text or an image are left out.", "val2017: 5 boxes that are not four numbers are left out.",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("turn", range(1, 9))
+@pytest.mark.parametrize("stored", [True, False])
+def test_boxes_of_turned_photographs_follow_the_frame_that_the_sizes_name(tmp_path, turn, stored):
+    folder = coco(tmp_path / "coco")
+    pixels = np.zeros((48, 64, 3), np.uint8)
+    pixels[4:9, 10:30] = 255
+    remarks = Pillow.Exif()
+    remarks[0x0112] = turn
+    Pillow.fromarray(pixels).save(folder / "val2017" / "5.png", exif=remarks)
+    shown = ImageOps.exif_transpose(Pillow.open(folder / "val2017" / "5.png"))
+    named = (64, 48) if stored else shown.size
+    x0, y0, x1, y1 = (10, 4, 30, 9) if stored else shown.convert("L").getbbox()
+    for path in (folder / "annotations").iterdir():
+        held = json.loads(path.read_text())
+        held["images"][0] |= dict(zip(("width", "height"), named, strict=True))
+        held["annotations"] = [{**one, "bbox": [x0, y0, x1 - x0, y1 - y0]} for one in held["annotations"]]
+        path.write_text(json.dumps(held))
+    dataset = load_captioned(str(folder))
+    (scene,) = dataset.splits["val2017"]
+    if turn > 4 or not stored:  # of others the sizes do not say whether they are turned
+        assert scene.boxes[0] == shown.convert("L").getbbox() and (scene.width, scene.height) == shown.size
+    assert any("1 photographs are turned" in note for note in dataset.notes) == (stored and turn > 4)
 
 
 def test_folders_as_their_authors_hand_them_out_tell_how_far_they_are(tmp_path):

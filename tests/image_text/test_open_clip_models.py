@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 import sys
@@ -11,6 +12,7 @@ import open_clip
 import pytest
 import torch
 from safetensors.torch import save_file
+from torch import nn
 
 from trainers.errors import UserError
 from trainers.image_text.encoding import encode_images, encode_texts
@@ -61,6 +63,30 @@ def made(folder: Path, **config):
     """The model of a folder, which is written."""
     write(folder, tiny(**config))
     return build(f"local-dir:{folder}")
+
+
+@pytest.mark.parametrize("front", ["", "module.", "_orig_mod.", "module._orig_mod."])
+@pytest.mark.parametrize("named", [False, True])
+def test_a_checkpoint_of_open_clips_training_is_read(tmp_path, builtin, front, named):
+    folder = tmp_path / "trained"
+    net = write(folder, tiny())
+    (folder / "open_clip_model.safetensors").unlink()
+    state = {f"{front}{name}": value for name, value in net.state_dict().items()}
+    held = {"epoch": 3, "name": "run", "state_dict": state, "args": argparse.Namespace(lr=0.1, logs=Path("logs"))}
+    torch.save(held, folder / "epoch_3.pt" if named else folder / "open_clip_pytorch_model.bin")
+    model = build("tiny-rankscope", str(folder / "epoch_3.pt")) if named else build(f"local-dir:{folder}")
+    torch.testing.assert_close(model.net.visual.proj, net.visual.proj)
+
+
+def test_a_checkpoint_that_would_run_something_is_refused(tmp_path):
+    write(tmp_path / "clip", tiny())
+    (tmp_path / "clip" / "open_clip_model.safetensors").unlink()
+    torch.save({"state_dict": {}, "of": nn.Linear(1, 1)}, tmp_path / "clip" / "open_clip_pytorch_model.bin")
+    with refused(r"holds more than tensors \(torch.nn.modules.linear.Linear\), and nothing of a file is run here"):
+        build(f"local-dir:{tmp_path / 'clip'}")
+    torch.save({"a": torch.zeros(2)}, tmp_path / "clip" / "open_clip_pytorch_model.bin")
+    with refused("holds no network of open_clip: none of its tensors is called logit_scale"):
+        build(f"local-dir:{tmp_path / 'clip'}")
 
 
 def refused(words: str):

@@ -36,7 +36,8 @@ MOST_RUNS = 600
 MOST_BYTES = 2**36
 """Of all files together, unpacked."""
 HERE = frozenset({"ballast", "lock", "owner", "tracker"})
-"""Files of a run folder that belong to the place where it lies: no download holds them, and no zip brings them."""
+"""Files of a run folder that belong to the place where it lies: no download holds them, and what a zip has of them is
+left in it."""
 
 
 def import_zip(file: Path, root: Path, tell: Progress = silent) -> list[str]:
@@ -116,7 +117,7 @@ def _members(archive: zipfile.ZipFile, root: Path) -> Mapping[str, zipfile.ZipIn
     Raises:
         DataError: one has a name that no file of a run has, or they are too many or too large.
     """
-    every = [about for about in archive.infolist() if not about.is_dir()]
+    every = [about for about in archive.infolist() if not about.is_dir() and not _is_left(about.filename)]
     if len(every) > MOST_FILES:
         raise DataError(f"it has {len(every):,} files, and {MOST_FILES:,} are read at most.")
     members: dict[str, zipfile.ZipInfo] = {}
@@ -124,7 +125,7 @@ def _members(archive: zipfile.ZipFile, root: Path) -> Mapping[str, zipfile.ZipIn
         run_id, _, name = about.filename.partition("/")
         mode = about.external_attr >> 16
         plain = not mode or stat.S_IFMT(mode) in (0, stat.S_IFREG)
-        if not (is_id(run_id) and re.fullmatch(FILE_NAME, name) and plain) or name in HERE:
+        if not (is_id(run_id) and re.fullmatch(FILE_NAME, name) and plain):
             raise DataError(f"{about.filename!r:.100} is no file of a run.")
         if about.filename in members:
             raise DataError(f"{about.filename!r:.100} is in it twice.")
@@ -142,6 +143,13 @@ def _members(archive: zipfile.ZipFile, root: Path) -> Mapping[str, zipfile.ZipIn
     if size > min(MOST_BYTES, room):
         raise DataError(f"unpacked it has {size:,} bytes, and there is room for {max(0, min(MOST_BYTES, room)):,}.")
     return members
+
+
+def _is_left(name: str) -> bool:
+    """Return whether a file came with packing a run's folder again: the Finder's, or one of :data:`HERE`."""
+    parts = name.split("/")
+    of_here = len(parts) == 2 and is_id(parts[0]) and parts[1] in HERE
+    return of_here or parts[0] == "__MACOSX" or parts[-1].startswith("._") or parts[-1] == ".DS_Store"
 
 
 def _unpack(archive: zipfile.ZipFile, members: Mapping[str, zipfile.ZipInfo], spare: Path, tell: Progress) -> None:

@@ -10,11 +10,14 @@ import json
 import sys
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import torch
+
+from trainers.checkpoints.files import tensors_in
 from trainers.data import access
 from trainers.data.hf_transformers import INSTALL, REPOSITORY
 from trainers.data.hub_requests import offline, online
@@ -25,6 +28,12 @@ CONFIG = "open_clip_config.json"
 WEIGHTS = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin")  # what open_clip asks a repository for
 SUFFIXES = (".safetensors", ".bin", ".pth", ".pt")  # the last three are read as weights only, never as code
 _HUB, _FOLDER = "hf-hub:", "local-dir:"
+_SCALE = "logit_scale"
+_PREFERRED = (
+    *("open_clip_model.safetensors", "open_clip_pytorch_model.safetensors", "open_clip_pytorch_model.bin"),
+    *("open_clip_pytorch_model.pth", "model.safetensors", "pytorch_model.bin", "pytorch_model.pth", "model.pth"),
+)
+"""Names of weights in a folder, in open_clip's order."""
 REGISTERED: Mapping[tuple[str, str], tuple[str, bool]] = {
     ("ViT-B-32", "openai"): ("timm/vit_base_patch32_clip_224.openai", False),
     ("ViT-B-16-SigLIP", "webli"): ("timm/ViT-B-16-SigLIP", True),
@@ -85,6 +94,48 @@ def locate(model: str, pretrained: str) -> ModelSource:
         source = _built_in(model.replace("/", "-"), pretrained.strip())
     _check(source)
     return source
+
+
+def checkpoint(source: ModelSource) -> Path:
+    """Return the file of weights on this machine that open_clip reads, of a folder the one that it prefers."""
+    if source.pretrained is not None:
+        return Path(source.pretrained)
+    folder = Path(source.name.removeprefix(_FOLDER))
+    files = [path for path in sorted(folder.iterdir()) if path.suffix in SUFFIXES[:3]]
+    known = [path for name in _PREFERRED for path in files if path.name == name]
+    return next(iter(known), min(files, key=lambda path: path.suffix != SUFFIXES[0]))
+
+
+def rewritten(source: ModelSource, file: Path, scratch: Path) -> ModelSource:
+    """Write the network of a checkpoint of open_clip's training alone, with its own names, and say where.
+
+    A network is known by its ``logit_scale``; of several the first in the file.
+
+    Raises:
+        UserError: the file cannot be read without running code, or holds none.
+    """
+    from safetensors.torch import save_file
+
+    held = [
+        (name.removesuffix(_SCALE), given)
+        for given in tensors_in(file).values()
+        for name in given
+        if f".{name}".endswith(f".{_SCALE}")
+    ]
+    if not held:
+        raise UserError(f"{file.name} holds no network of open_clip: none of its tensors is called {_SCALE}.")
+    front, given = held[0]
+    tensors = {
+        name.removeprefix(front): value.clone(memory_format=torch.contiguous_format)
+        for name, value in given.items()
+        if name.startswith(front)
+    }
+    target = scratch / WEIGHTS[0]
+    save_file(tensors, target)
+    if source.pretrained is not None:
+        return replace(source, pretrained=str(target))
+    (scratch / CONFIG).write_bytes((Path(source.name.removeprefix(_FOLDER)) / CONFIG).read_bytes())
+    return replace(source, name=f"{_FOLDER}{scratch}")
 
 
 def missing(model: str, pretrained: str) -> str | None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -16,12 +18,12 @@ from trainers.errors import UserError, brief
 from trainers.image_text import small
 from trainers.image_text.base import ImageTextModel, ModelDescriptor, ModelSize
 from trainers.image_text.losses import LARGEST_LOG_SCALE, clip_loss, siglip_loss
-from trainers.image_text.models._open_clip_source import ModelSource, locate, missing
+from trainers.image_text.models._open_clip_source import ModelSource, checkpoint, locate, missing, rewritten
 from trainers.parameters import parameter
 from trainers.registry import importing
 
 _WEIGHTS = (
-    "A tag of open_clip's, or the path of a checkpoint (.safetensors, or a .pt that holds weights only). "
+    "A tag of open_clip's, or the path of a checkpoint (.safetensors, or one of open_clip's training). "
     "Unused for folders and repositories."
 )
 
@@ -112,6 +114,15 @@ def load(model: str, pretrained: str) -> OpenClip:
 
 
 def _network(source: ModelSource) -> nn.Module:
+    if not source.remote:
+        file = checkpoint(source)
+        if file.suffix != ".safetensors":
+            with tempfile.TemporaryDirectory() as scratch:
+                return _loaded(rewritten(source, file, Path(scratch)))
+    return _loaded(source)
+
+
+def _loaded(source: ModelSource) -> nn.Module:
     with importing():
         import open_clip
 

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+import math
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
+
+from PIL import Image
 
 from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest, broader_classes
-from trainers.data.captioned_images import CaptionedDataset, CaptionedImage
+from trainers.data.captioned_images import Box, CaptionedDataset, CaptionedImage
+from trainers.data.decode import orientation
 from trainers.data.image_file import read_below
 from trainers.data.names import on_disk
 from trainers.errors import DataError
 from trainers.progress import Progress
 
+_TRIED = 20  # images, to find where they lie
 LICENCE = "annotations CC BY 4.0; the images belong to their Flickr authors, most of them non-commercial"
 
 
@@ -34,10 +42,12 @@ def load(request: CaptionedRequest) -> CaptionedDataset:
     folder = request.folder or Path(request.source)
     try:
         return _joined(folder, request.limit, request.progress)
+    except DataError:
+        raise
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, OSError) as error:
         raise DataError(
-            f"The annotations of {folder.name!r} are not in COCO's format ({type(error).__name__}: {error}). Get the "
-            "files again."
+            f"The annotations of {folder.name!r} are not in COCO's format ({type(error).__name__}: {error}). "
+            "Lists of images, annotations and categories are needed, each with its id."
         ) from error
 
 
@@ -55,16 +65,26 @@ def _joined(folder: Path, limit: int | None, progress: Progress) -> CaptionedDat
         classes.update(dict.fromkeys(names.values()))
         broader |= broader_classes(seen.get("categories", ()))
         images = sorted(said["images"], key=lambda image: _ordered(_id(image["id"])))[:limit]
-        folders = [folder / split, folder / "images" / split, folder / "images", folder]
-        home = next((p for p in folders if images and on_disk(p / images[0]["file_name"]).is_file()), None)
-        if images and home is None:
-            raise DataError(f"No image of {split!r} was found: {images[0]['file_name']!r} is in no folder {split!r}.")
-        captions, boxes = defaultdict(list), defaultdict(list)
+        place = _Place.of(folder, split, images)
+        captions, boxes, lost = defaultdict(list), defaultdict(list), Counter()
         for entry in said["annotations"]:
-            captions[_id(entry["image_id"])].append(entry["caption"].strip())
+            text = entry.get("caption") if isinstance(entry, dict) else None
+            if isinstance(text, str) and text.strip() and "image_id" in entry:
+                captions[_id(entry["image_id"])].append(text.strip())
+            else:
+                lost["captions without a text or an image"] += 1
+        if lost and not captions:
+            raise DataError(f"None of the {lost.total():,} captions of {split!r} has a text and the id of an image.")
         for entry in seen["annotations"]:
-            boxes[_id(entry["image_id"])].append(entry)
-        splits[split] = () if home is None else tuple(_image(image, home, captions, boxes, names) for image in images)
+            corners = _corners(entry)
+            if corners is None:
+                lost["boxes that are not four numbers"] += 1
+            elif (kind := names.get(_id(entry["category_id"]))) is not None:
+                boxes[_id(entry["image_id"])].append((corners, kind))
+        splits[split] = () if place is None else tuple(_image(image, place, captions, boxes) for image in images)
+        if place is not None:
+            notes += place.notes(split)
+        notes += [f"{split}: {count:,} {what} are left out." for what, count in lost.items()]
         if boxed is None:
             notes.append(f"{split} has no instances file, so its images have no boxes.")
     return CaptionedDataset(
@@ -77,18 +97,108 @@ def _joined(folder: Path, limit: int | None, progress: Progress) -> CaptionedDat
     )
 
 
-def _image(image: dict[str, Any], home: Path, captions: Any, boxes: Any, names: dict[str, str]) -> CaptionedImage:
-    objects = [entry for entry in boxes[_id(image["id"])] if _id(entry["category_id"]) in names]
-    corners = [(x, y, x + w, y + h) for x, y, w, h in (entry["bbox"] for entry in objects)]
+@dataclass(kw_only=True)
+class _Place:
+    """Where the image files of a split lie.
+
+    Attributes:
+        by_last: they are found by the last part of their names; else by the whole of these.
+        turned: how many photographs were turned, with their boxes.
+    """
+
+    home: Path
+    by_last: bool
+    turned: int = 0
+
+    @classmethod
+    def of(cls, folder: Path, split: str, images: Sequence[Mapping[str, Any]]) -> _Place | None:
+        """Find the folder of the first images; None if there are none to find.
+
+        Raises:
+            DataError: no image file is there.
+        """
+        folders = [folder / split, folder / "images" / split, folder / "images", folder]
+        tried = [str(image["file_name"]) for image in images[:_TRIED]]
+        for name in tried:
+            for by_last, part in ((False, name), (True, _last(name))):
+                if not by_last and (Path(name).is_absolute() or ".." in Path(name).parts):
+                    continue
+                for home in folders:
+                    if part and on_disk(home / part).is_file():
+                        return cls(home=home, by_last=by_last)
+        if not tried:
+            return None
+        raise DataError(
+            f"No image of {split!r} was found: {_last(tried[0])!r} is in no folder {split!r}. Put the image "
+            f"files into {split}, images/{split} or images of {folder.name!r}."
+        )
+
+    def path(self, name: str) -> Path:
+        return self.home / (_last(name) if self.by_last else name)
+
+    def notes(self, split: str) -> list[str]:
+        last = [f"{split}: images are found by the last part of their file_name."] if self.by_last else []
+        turned = f"{split}: {self.turned:,} photographs are turned by their EXIF, and their boxes with them."
+        return [*last, *([turned] if self.turned else [])]
+
+
+def _last(name: str) -> str:
+    """Return the last part of a path or an address."""
+    address = "://" in name
+    last = (name.split("?")[0] if address else name).replace("\\", "/").rsplit("/", 1)[-1]
+    return unquote(last) if address else last
+
+
+def _corners(entry: Any) -> Box | None:
+    """Return the corners of an annotation's box; None if it is not four finite numbers, as numbers or as text."""
+    try:
+        x, y, w, h = (float(number) for number in entry["bbox"])
+        entry["image_id"], entry["category_id"]
+    except (KeyError, TypeError, ValueError):
+        return None
+    corners = (x, y, x + w, y + h)
+    return corners if all(map(math.isfinite, corners)) else None
+
+
+def _image(image: Mapping[str, Any], place: _Place, captions: Any, boxes: Any) -> CaptionedImage:
+    number, path = _id(image["id"]), place.path(str(image["file_name"]))
+    objects = boxes[number]
+    corners, size = [box for box, _ in objects], (int(image.get("width") or 0), int(image.get("height") or 0))
+    turn = _turn(path, size) if corners and size[0] != size[1] else None
+    if turn is not None:
+        corners, size = [_turned(box, turn, size) for box in corners], size[::-1]
+        place.turned += 1
     return CaptionedImage(
-        image_id=_id(image["id"]),
-        load=partial(read_below, home / image["file_name"], (home.resolve(),)),
-        captions=tuple(caption for caption in captions[_id(image["id"])] if caption),
+        image_id=number,
+        load=partial(read_below, path, (place.home.resolve(),)),
+        captions=tuple(captions[number]),
         boxes=tuple(corners),
-        classes=tuple(names[_id(entry["category_id"])] for entry in objects),
-        width=int(image.get("width") or 0),
-        height=int(image.get("height") or 0),
+        classes=tuple(kind for _, kind in objects),
+        width=size[0],
+        height=size[1],
     )
+
+
+def _turn(path: Path, size: tuple[int, int]) -> int | None:
+    """Return the EXIF orientation of a photograph that is shown on its side of what the file's sizes name, or None."""
+    try:
+        with Image.open(on_disk(path)) as image:
+            turn = orientation(image)
+            return turn if turn in _ON_ITS_SIDE and image.size == size else None
+    except (OSError, ValueError, SyntaxError):  # said where it is read
+        return None
+
+
+_ON_ITS_SIDE: Mapping[int, tuple[bool, bool]] = {5: (False, False), 6: (True, False), 7: (True, True), 8: (False, True)}
+"""EXIF orientations that swap the sides, and whether the stored top, and left, are counted from the other end."""
+
+
+def _turned(box: Box, turn: int, size: tuple[int, int]) -> Box:
+    """Return a box of the stored pixels, of a size, in the picture as it is shown."""
+    (x0, y0, x1, y1), (width, height), (down, across) = box, size, _ON_ITS_SIDE[turn]
+    left, right = (height - y1, height - y0) if down else (y0, y1)
+    top, bottom = (width - x1, width - x0) if across else (x0, x1)
+    return left, top, right, bottom
 
 
 def _id(value: Any) -> str:
