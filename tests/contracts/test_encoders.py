@@ -145,6 +145,8 @@ def test_the_class_token_is_taken_where_there_is_one() -> None:
     assert torch.equal(encoder.features(images), tokens[:, 0])
     with pytest.raises(ParameterError, match="takes a class token"):
         timm_net(model="test_resnet", pooling="cls")(images)
+    with pytest.raises(ParameterError, match="takes a class token"):  # its one token in front is a register
+        timm_net(model="vit_little_patch16_reg1_gap_256", pooling="cls")(images)
 
 
 def test_a_model_of_a_fixed_size_is_made_for_the_side_that_is_asked_for() -> None:

@@ -234,7 +234,8 @@ def test_what_of_coco_cannot_be_used_is_left_out_and_counted(tmp_path):
     (scene,) = dataset.splits["val2017"]
     assert scene.captions == ("a dog", "one") and scene.boxes == ((1, 2, 4, 6), (10, 20, 40.5, 25))
     assert dataset.notes == (
-        "val2017: 4 captions without a text or an image are left out.", "val2017: 5 boxes that are not four numbers are left out.",
+        "val2017: 4 captions without a text or an image are left out.",
+        "val2017: 5 boxes that are not four numbers are left out.",
     )  # fmt: skip
 
 

@@ -52,6 +52,13 @@ def test_what_is_no_file_stays_what_it_is(
     assert (out.lstat().st_mode, out.lstat().st_ino) == (before.st_mode, before.st_ino)
 
 
+def test_another_ending_than_what_is_written_is_refused(
+    run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert export(run, tmp_path / "x.pt") == 1 and not (tmp_path / "x.pt").exists()
+    assert "What is written here is a .safetensors file; got --out x.pt." in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
 def test_the_file_has_the_permissions_that_the_umask_leaves(run: RunFolder, mask: int, tmp_path: Path) -> None:
     old = os.umask(mask)

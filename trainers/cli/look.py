@@ -16,7 +16,7 @@ from trainers.cli.flags import DEFAULT, runs_flag, shown
 from trainers.cli.output import Table, json_flag, print_json
 from trainers.cli.parser import RUN, RunNames, verb
 from trainers.config import Config
-from trainers.errors import DiskFullError, UserError
+from trainers.errors import DiskFullError, ParameterError, UserError
 from trainers.kinds import kind_of
 from trainers.kinds.base import Kind
 from trainers.parameters import specs
@@ -339,6 +339,9 @@ def export(arguments: argparse.Namespace) -> int:
 
     name = "encoder.safetensors" if arguments.without_head else "embedding.safetensors"
     out: Path = arguments.out or Path("embedding.onnx" if arguments.onnx else name)
+    ending = ".onnx" if arguments.onnx else ".safetensors"
+    if out.suffix and out.suffix.lower() != ending:
+        raise ParameterError(f"What is written here is a {ending} file; got --out {out.name}. Let it end in {ending}.")
     folder = RunFolder.open(arguments.runs, arguments.id)
     card = None
     try:

@@ -90,7 +90,7 @@ def pool(backbone: Any, images: Tensor, pooling: str) -> Tensor:
     last: Tensor = backbone.forward_features(images)
     prefix = getattr(backbone, "num_prefix_tokens", 0)
     if pooling == "cls":
-        if last.ndim != 3 or not prefix:
+        if last.ndim != 3 or prefix <= _registers(backbone):
             raise ParameterError(
                 "Pooling 'cls' takes a class token, and this model has none. Choose 'published', 'average' or 'gem'."
             )
@@ -102,6 +102,12 @@ def width(backbone: Any, pooling: str) -> int:
     """Return F, the numbers that :func:`pool` gives."""
     published = getattr(backbone, "head_hidden_size", None)  # of models with a layer between pooling and classifier
     return int(published or backbone.num_features) if pooling == "published" else int(backbone.num_features)
+
+
+def _registers(backbone: Any) -> int:
+    """Return how many of the tokens in front of those of patches are registers, which stand behind a class token."""
+    tokens = getattr(backbone, "reg_token", None)
+    return int((getattr(backbone, "num_reg_tokens", 0) or 0) if tokens is None else tokens.shape[1])
 
 
 def _places(backbone: Any, last: Tensor, prefix: int) -> Tensor:
