@@ -116,7 +116,8 @@ def _unknown(path: Path, error: Exception) -> list[str]:
     """Return the classes and functions that a file asks for and that are not known to be harmless, a few of them."""
     try:
         with harmless.allowed():
-            names = sorted(torch.serialization.get_unsafe_globals_in_checkpoint(path))
+            names = torch.serialization.get_unsafe_globals_in_checkpoint(path)
+        names.sort(key=lambda name: (name.startswith("torch."), name))  # the person's own first
     except Exception:  # of the earlier form of torch.save, or damaged
         found = _UNKNOWN.search(str(error))
         names = [found[1] or found[2]] if found else []
