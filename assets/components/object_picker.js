@@ -8,6 +8,8 @@ import { listed, percent } from "../common/measures.js";
 import { over, Stage } from "../common/stage.js";
 
 const SIDE = 768;
+const ELSEWHERE = "#rs-object-images"; // where another image is chosen
+const AWAITED = 60_000; // ms that one is taken to be on its way
 const CROWDED = 6; // with more boxes than this a label shows only where one points
 const WAYS = [["objects", "Objects"], ["box", "Box"], ["brush", "Brush"], ["name", "Name"]];
 const PENS = { objects: null, box: "box", brush: "brush", name: "box" };
@@ -34,13 +36,25 @@ class Picker {
     this.pen = new Draw({ drawn: () => this.drawn(), clear: () => this.pen.clear() });
     this.stage = new Stage(this.layer, this.pen.canvas);
     this.hint = el("p", { class: "rs-note rs-hint" });
-    this.tools = segments("What pressing the image does", WAYS, "objects", (tool) => this.use(tool));
+    this.tools = segments("What pressing the image does", WAYS, "objects", (tool) => this.choose(tool));
     this.brush = slider("Brush", { value: 0.03, low: 0.01, high: 0.12, step: 0.005, words: percent, changed: (value) => { this.pen.radius = value; } });
     this.drawing = el("div", { class: "rs-flow rs-tight rs-drawing", hidden: true }, button("Clear", () => this.pen.clear()), this.brush.node);
     const head = el("header", { class: "rs-flow" }, el("h3", { text: "Original" }), this.tools);
     const foot = el("div", { class: "rs-stack rs-tight rs-foot" }, this.hint, this.drawing);
     this.stage.shape(1, 1);
     host.replaceChildren(el("section", { class: "rs-side", "aria-label": "Original image" }, head, this.stage.node, foot));
+    for (const name of ["click", "input"]) document.addEventListener(name, ({ target }) => target.closest?.(ELSEWHERE) && this.leave());
+  }
+
+  /** Another image may be on its way: the tool that is chosen from now on is meant for it. */
+  leave() {
+    this.ahead = null;
+    this.leaving = Date.now();
+  }
+
+  choose(tool) {
+    if (Date.now() - this.leaving < AWAITED) this.ahead = tool;
+    this.use(tool);
   }
 
   get tool() {
@@ -64,8 +78,16 @@ class Picker {
     this.boxes();
     this.tools.querySelector("input[value=objects]").disabled = !image.objects.length;
     this.tools.querySelector("input[value=name]").parentElement.hidden = image.source !== "upload";
-    this.tools.value = image.objects.length ? "objects" : "box";
+    this.tools.value = this.meant(image);
+    this.ahead = this.leaving = null;
     this.use(this.tool);
+  }
+
+  /** The tool that was chosen while this image was awaited, if it has a use here; else the usual one. */
+  meant(image) {
+    const { ahead } = this;
+    const useful = { objects: image.objects.length > 0, name: image.source === "upload" }[ahead] ?? true;
+    return ahead && useful ? ahead : image.objects.length ? "objects" : "box";
   }
 
   boxes() {

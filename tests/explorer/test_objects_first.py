@@ -41,7 +41,7 @@ class Idle(Objects):
         self.asked: list[tuple[str, str]] = []
         self.index.ask = self._refused  # type: ignore[method-assign]
 
-    def _refused(self, model: str, group: str) -> Any:
+    def _refused(self, model: str, group: str, own: object = ()) -> Any:
         self.asked.append((model, group))
         raise DataError("asked live")
 

@@ -160,7 +160,7 @@ def test_a_photograph_has_its_warning_on_top_and_the_way_to_a_real_model(tab: Ta
     assert json.loads(made[0])["ref"].startswith("upload.") and made[1] == ""
     assert "know the drawn scenes only" in made[3]["value"] and made[3]["visible"]
     assert made[4] == gr.update(visible=True, value="Use Large")
-    assert Removing(Showing(tab.objects)).real("tiny_clip_mended") == ["large", "", "large"]
+    assert Removing(Showing(tab.objects)).real(made[0], *DRAWN[1:3]) == ["large", "", "large"]
     known = Showing(tab.objects).warning(tab.objects.images.get(json.loads(made[0])["ref"]), ["large"])
     assert [one["visible"] for one in known] == [False, False]
     assert choosing.own(None, Caller(), DRAWN) == [gr.skip()] * len(made)

@@ -332,7 +332,8 @@ def test_the_menu_is_told_without_open_clip_as_open_clip_would(name, tag, transf
     """Listing the models imports nothing that takes seconds, and says the same."""
     if not transformers:
         monkeypatch.setitem(sys.modules, "transformers", None)
-    repository, hf_tokenizer = REGISTERED[name, tag]
+    weights, hf_tokenizer = REGISTERED[name, tag]
+    repository = weights.repository
     assert open_clip.get_pretrained_cfg(name, tag)["hf_hub"] == f"{repository}/"
     assert hf_tokenizer == bool(open_clip.get_model_config(name)["text_cfg"].get("hf_tokenizer_name"))
     for cached in (False, True):

@@ -108,7 +108,7 @@ def _equip_group(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--groups", type=int, required=True, metavar="N", help=count)
     by = f"What is similar: what names mean, by a text tower, or the words they share. [{DEFAULT}meaning]"
     parser.add_argument("--by", choices=("meaning", "words"), default="meaning", help=by)
-    model = f"Image-text model whose text tower is used. [{DEFAULT}clip_vit_b32]"
+    model = f"Image-text model whose text tower is used. [{DEFAULT}clip_vit_b32, without its weights conse]"
     parser.add_argument("--tower", metavar="MODEL", help=model)
     parser.add_argument("--kmeans-seed", type=int, default=0, metavar="N", help=f"Of the clustering. [{DEFAULT}0]")
     parser.add_argument("--out", type=Path, metavar="FILE", help="Write the table here; else it is printed.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -90,6 +91,37 @@ class ModelSize:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Download:
+    """Weights that are fetched when the model is first used: the Hub's repository and file, megabytes, licence."""
+
+    repository: str
+    file: str
+    megabytes: int
+    licence: str
+
+    @property
+    def facts(self) -> str:
+        """Size and licence."""
+        return f"{self.megabytes} MB, {self.licence}"
+
+    @property
+    def command(self) -> str:
+        """The command that fetches them where there is a network."""
+        return f"hf download {self.repository} {self.file}"
+
+    def come(self) -> float:
+        """Return how many megabytes of what is being fetched lie in the Hub's cache."""
+        from huggingface_hub import constants
+
+        blobs = Path(constants.HF_HUB_CACHE) / f"models--{self.repository.replace('/', '--')}" / "blobs"
+        sizes = []
+        for path in blobs.glob("*.incomplete"):
+            with suppress(OSError):  # it is finished meanwhile
+                sizes.append(path.stat().st_size)
+        return max(sizes, default=0) / 1e6
+
+
+@dataclass(frozen=True, kw_only=True)
 class ModelDescriptor(Descriptor):
     """One entry of the registry of image-text models.
 
@@ -104,6 +136,7 @@ class ModelDescriptor(Descriptor):
         learning_rate: a default for fine-tuning.
         size: from checked parameters, a guess for a model that the user names; a run's memory is estimated from it.
         shipped: file of the weights that come with the program, if any.
+        download: from checked parameters to what has to be fetched first; None: nothing, or it is not known.
     """
 
     paper: str
@@ -115,6 +148,7 @@ class ModelDescriptor(Descriptor):
     learning_rate: float = 2e-6
     size: Callable[[Any], ModelSize] = lambda _: ModelSize()
     shipped: Path | None = None
+    download: Callable[[Any], Download | None] = lambda _: None
 
     def build(self, parameters: Mapping[str, Any]) -> ImageTextModel:
         """Load or make the model, on the CPU.

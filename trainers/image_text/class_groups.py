@@ -2,7 +2,8 @@
 
 Groups of classes with similar names, and groups of such groups: a first draft of superclasses, to be reviewed.
 
-As Ramzi et al. (2023) make those of landmarks: names embedded by CLIP's text tower, clustered by k-means.
+As Ramzi et al. (2023) make those of landmarks: names embedded by CLIP's text tower, clustered by k-means; where its
+weights are not at hand, by the sentence encoder of ConSE.
 """
 
 from __future__ import annotations
@@ -94,9 +95,12 @@ def _without_empty(labels: np.ndarray, cosines: np.ndarray, count: int) -> np.nd
     return labels
 
 
-TOWER = Choice(name="clip_vit_b32")
-"""The model whose text tower is used."""
-WAYS = {"meaning": "What the names mean: CLIP's text tower", "words": "Words and letters they share: no weights needed"}
+TOWERS = (Choice(name="clip_vit_b32"), Choice(name="conse"))
+"""The models whose text towers are used, the best first."""
+WAYS = {
+    "meaning": "What the names mean: CLIP's text tower, or ConSE's",
+    "words": "Words and letters they share: no weights needed",
+}
 """How names can be compared, with titles."""
 _PROMPT = "a photo of a {}"
 _KEPT = 64 * 2**20  # bytes of the embeddings that are kept
@@ -111,18 +115,18 @@ class NameEncoder:
         self._model = model
         self._kept: Cache[np.ndarray] = Cache(limit=_KEPT, cost=lambda row: int(row.nbytes))
 
-    def __call__(self, names: Sequence[str], by: str, tower: Choice = TOWER) -> np.ndarray:
+    def __call__(self, names: Sequence[str], by: str) -> np.ndarray:
         """Embed names as unit rows float64 [N, D].
 
         Args:
-            by: of :data:`WAYS`.
-            tower: for ``meaning``; the model that was given to this encoder takes its place.
+            by: of :data:`WAYS`; ``meaning`` asks the model that was given to this encoder, else :func:`usual_tower`.
 
         Raises:
             UserError: the model cannot be had.
         """
         if by == "words":
             return _by_words(names)
+        tower = usual_tower()
         key = repr(tower)
         rows = {name: self._kept.find((key, name)) for name in dict.fromkeys(names)}
         new = [name for name, row in rows.items() if row is None]
@@ -133,6 +137,13 @@ class NameEncoder:
             for name, row in zip(new, made, strict=True):
                 rows[name] = self._kept.get((key, name), row.copy)
         return np.stack([row for name in names if (row := rows[name]) is not None])
+
+
+def usual_tower() -> Choice:
+    """Return the first model of :data:`TOWERS` whose weights are on this machine, else the first."""
+    models = ((tower, MODELS[tower.name], MODELS[tower.name].checked(tower.parameters)) for tower in TOWERS)
+    here = (tower for tower, model, values in models if not (model.missing(values) or model.download(values)))
+    return next(here, TOWERS[0])
 
 
 def plain(name: str) -> str:
@@ -205,7 +216,7 @@ def class_groups(
         raise UserError(
             f"From 2 to {max(2, items - 1):,} groups, of at least 3 classes, were needed; got {count:,} of {items:,}."
         )
-    unit = (encoder or NameEncoder())(names, by, TOWER)
+    unit = (encoder or NameEncoder())(names, by)
     unit = unit if of is None else centres(unit, np.asarray(of), items)
     members: list[list[str]] = [[] for _ in range(items)]
     for name, item in zip(names, range(items) if of is None else of, strict=True):
@@ -237,7 +248,7 @@ def nearest_groups(
     if not 2 <= len({*into}) == len(into) <= SHOWN:
         raise UserError(f"Two or more different names of groups were needed; got {', '.join(into)[:80] or 'none'}.")
     embed = encoder or NameEncoder()
-    unit = embed([*names, *into], by, TOWER)
+    unit = embed([*names, *into], by)
     items = unit[: len(names)] if of is None else centres(unit[: len(names)], np.asarray(of), max(of) + 1)
     return np.asarray((items @ unit[len(names) :].T).argmax(1), dtype=np.int64)
 

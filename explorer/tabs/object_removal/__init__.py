@@ -66,7 +66,7 @@ def build(answering: Answering) -> None:
     view.shown.change(remover.beside, view.shown, beside, **QUIET)
     pair = [menus.model, menus.other]
     real = gr.Textbox(visible=False)
-    asked = view.real.click(remover.real, menus.other, [*pair, real], **QUIET)
+    asked = view.real.click(remover.real, [view.shown, *pair], [*pair, real], **QUIET)
     wiring.settle(asked)
     asked.success(fn=None, inputs=real, js=removing.TO_MISSING)
 

@@ -22,6 +22,7 @@ from explorer.server.library import MEGABYTE
 from explorer.tabs.object_removal.datasets import Datasets
 from explorer.tabs.object_removal.models import PIECE, Loaded, Models
 from trainers.data import cache
+from trainers.image_text.base import Download
 from trainers.object_removal.captions import language_note
 from trainers.object_removal.gallery import CaptionGallery
 from trainers.object_removal.vocabulary import load_words
@@ -161,8 +162,8 @@ class CaptionIndex:
         """Encode the captions, one batch per step."""
         job.message = "gathering captions"
         gallery = job.gallery = job.gallery or self._datasets.get(job.dataset).gallery
-        job.message = "loading the model"
-        loaded = self._models.get(job.model)
+        with _loading(job, self._models.known(job.model).fetched):
+            loaded = self._models.get(job.model)
         key, total = _key(loaded, gallery), len(gallery.texts)
         kept = _kept(key, total)
         if kept is not None:
@@ -188,6 +189,26 @@ class CaptionIndex:
                 elif total > self._limit and encoding.done.is_set() and encoding is not spare:
                     total -= encoding.bytes
                     del self._known[key]
+
+
+@contextlib.contextmanager
+def _loading(job: CaptionEncoding, fetched: Download | None) -> Iterator[None]:
+    """Say that the model is loaded, and how much has come of what is fetched for it."""
+    job.message, over = "loading the model", threading.Event()
+
+    def told() -> None:
+        while fetched is not None and not over.wait(0.5):
+            come = fetched.come()
+            job.message = f"fetching {fetched.repository}: {come:,.0f} of {fetched.megabytes} MB"
+            job.fraction = min(1.0, come / fetched.megabytes)
+
+    thread = threading.Thread(target=told, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def own_gallery(texts: Sequence[str]) -> CaptionGallery:

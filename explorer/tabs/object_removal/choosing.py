@@ -171,7 +171,9 @@ class Choosing:
         if not path:
             return [gr.skip()] * 17
         image = self._objects.images.add(self._photographs.data(path), visitor=sender.address)
-        return [*self._showing.image(image, chosen), gr.update(selected_index=None), *[gr.skip()] * 4]
+        shown = self._showing.image(image, chosen)
+        about = offers.about(self._objects, chosen[0], shown[-1]["value"])
+        return [*shown, gr.update(selected_index=None), *[gr.skip()] * 3, about]
 
     def is_shown(self, ref: str, shown: str) -> bool:
         """Return whether an image is the one that is shown."""

@@ -21,7 +21,7 @@ from trainers.data import access
 from trainers.data.hf_transformers import is_folder
 from trainers.data.lru_cache import Cache
 from trainers.errors import DataError, RunError, UserError
-from trainers.image_text.base import ImageTextModel, ModelDescriptor
+from trainers.image_text.base import Download, ImageTextModel, ModelDescriptor
 from trainers.image_text.encoding import encode_images, encode_texts
 from trainers.image_text.models import MODELS
 from trainers.kinds import arm_titles
@@ -51,6 +51,7 @@ class Known:
         natural_images: it was trained on photographs.
         trained: false: it has random weights before it is trained here.
         learning_rate: what suits its fine-tuning; None if it cannot be fine-tuned.
+        fetched: None, or the weights that its first use fetches.
         scenes: the images it was fine-tuned on here, told to nobody, as they may name a folder; None: it was not.
     """
 
@@ -62,6 +63,7 @@ class Known:
     trainable: bool = False
     trained: bool = True
     learning_rate: float | None = None
+    fetched: Download | None = None
     scenes: SceneChoice | None = None
 
     @classmethod
@@ -76,6 +78,7 @@ class Known:
             trainable=descriptor.trainable,
             trained=descriptor.trained,
             learning_rate=descriptor.learning_rate if descriptor.trainable else None,
+            fetched=descriptor.download(descriptor.checked(values)),
         )
 
     def notes(self, drawn: bool) -> list[str]:

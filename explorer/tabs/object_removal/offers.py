@@ -16,6 +16,7 @@ from trainers.object_removal.fills import FILLS, LARGE
 
 Choices = list[tuple[str, str]]
 NO_OTHER = "one model only"
+_CONSE, _CLIP = "conse", "clip_vit_b32"
 _FOR_PHOTOGRAPHS = ("lama", BY_AREA, FILL)
 """Fills for photographs, the best first."""
 _BY_AREA = f"Telea; above {LARGE:.0%} of the image the shift map, which covers it with pieces of the rest."
@@ -88,20 +89,52 @@ def strangers(objects: Objects, image: InputImage, names: Sequence[str]) -> list
 
 
 def real_model(objects: Objects) -> Known | None:
-    """Return a model that knows photographs and can be asked here."""
-    able = (known for known in objects.models.listed() if known.natural_images and known.trained)
-    return next((known for known in able if known.missing is None), None)
+    """Return a model that knows photographs and can be asked here; one that has to be fetched first comes last."""
+    listed = objects.models.listed()
+    able = [known for known in listed if known.natural_images and known.trained and known.missing is None]
+    return min(able, key=lambda known: known.fetched is not None, default=None)
+
+
+def better_model(objects: Objects, image: InputImage, names: Sequence[str]) -> Known | None:
+    """Return the model of photographs to go over to: from models that know none, the best that can be asked; from the
+    untrained ConSE, CLIP; None: those asked are good, or there is none.
+    """
+    if strangers(objects, image, names):
+        return real_model(objects)
+    clip = _listed(objects, _CLIP)
+    return clip if clip is not None and clip.missing is None and _only_conse(image, names) else None
+
+
+def _only_conse(image: InputImage, names: Sequence[str]) -> bool:
+    return image.source != "drawn" and set(names) == {_CONSE}
+
+
+def _listed(objects: Objects, name: str) -> Known | None:
+    return next((known for known in objects.models.listed() if known.name == name), None)
 
 
 def warning(objects: Objects, image: InputImage, names: Sequence[str]) -> str:
     """Return what is to be said above a photograph that is shown to models that know none; empty: nothing."""
     unfit = strangers(objects, image, names)
     if not unfit:
-        return ""
+        return _more_than_conse(_listed(objects, _CLIP)) if _only_conse(image, names) else ""
     said = STRANGER if len(unfit) == 1 else "These small models know the drawn scenes only, not photographs."
     if real_model(objects) is not None:
         return f"{said} What they answer about this image means nothing; ask a model that was trained on photographs."
-    return f"{said} No model that was trained on photographs is installed here."
+    ways = [known for known in (_listed(objects, _CONSE), _listed(objects, _CLIP)) if known is not None]
+    brought = " ".join(f"{known.title}: {known.missing}" for known in ways)
+    return f"{said} No model that was trained on photographs is installed here. {brought}".strip()
+
+
+def _more_than_conse(clip: Known | None) -> str:
+    said = "ConSE sees nothing but the 1,000 classes of ImageNet."
+    if clip is None:
+        return said
+    if clip.missing is not None:
+        return f"{said} {clip.title} knows far more. {clip.missing}"
+    if clip.fetched is None:
+        return f"{said} {clip.title} is here and knows far more."
+    return f"{said} {clip.title} knows far more: a press fetches it ({clip.fetched.facts}), or {clip.fetched.command}"
 
 
 def missing(objects: Objects, detectors: Sequence[dict[str, Any]] = ()) -> list[tuple[str, str]]:

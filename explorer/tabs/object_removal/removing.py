@@ -144,9 +144,10 @@ class Removing:
         menu = gr.update(choices=ready, value=ready[0][1] if ready else None)
         return [gr.update(visible=bool(ready)), menu, *there]
 
-    def real(self, other: str) -> Updates:
+    def real(self, shown: str, model: str, other: str) -> Updates:
         """Return the menus with a model that knows photographs as the first one, and its name; empty: there is none."""
-        known = offers.real_model(self._objects)
+        names = [name for name in (model, other) if name]
+        known = offers.better_model(self._objects, self._showing.shown(shown), names)
         if known is None:
             return [gr.skip(), gr.skip(), ""]
         stranger = [one for one in offers.known_models(self._objects, [other]) if not one.natural_images]

@@ -129,10 +129,12 @@ class Showing:
 
     def warning(self, image: InputImage, names: Sequence[str]) -> Updates:
         """Return what is said above a photograph, and the button that asks a model that knows photographs."""
-        said, real = offers.warning(self.objects, image, names), offers.real_model(self.objects)
+        said, real = offers.warning(self.objects, image, names), offers.better_model(self.objects, image, names)
         title = "How to install one" if real is None else f"Use {real.title}"
+        if real is not None and real.fetched is not None:
+            title = f"Fetch {real.title} ({real.fetched.facts})"
         button = gr.update(visible=bool(said), value=title)
-        return [gr.update(value=literal(said), visible=bool(said)), button]
+        return [gr.update(value=literal(said, 1000), visible=bool(said)), button]
 
     def newest(self, shown: str, target: str, request: gr.Request, *chosen: Any) -> Iterator[Updates]:
         """Yield that something is being filled, where that takes seconds, then :meth:`answer`, or no updates where the

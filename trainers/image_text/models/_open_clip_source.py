@@ -21,7 +21,9 @@ from trainers.checkpoints.files import tensors_in
 from trainers.data import access
 from trainers.data.hf_transformers import INSTALL, REPOSITORY
 from trainers.data.hub_requests import offline, online
+from trainers.data.reachable import reachable
 from trainers.errors import UserError, brief
+from trainers.image_text.base import Download
 from trainers.registry import importing
 
 CONFIG = "open_clip_config.json"
@@ -34,10 +36,16 @@ _PREFERRED = (
     *("open_clip_pytorch_model.pth", "model.safetensors", "pytorch_model.bin", "pytorch_model.pth", "model.pth"),
 )
 """Names of weights in a folder, in open_clip's order."""
-REGISTERED: Mapping[tuple[str, str], tuple[str, bool]] = {
-    ("ViT-B-32", "openai"): ("timm/vit_base_patch32_clip_224.openai", False),
-    ("ViT-B-16-SigLIP", "webli"): ("timm/ViT-B-16-SigLIP", True),
-    ("ViT-B-32", "laion2b_s34b_b79k"): ("laion/CLIP-ViT-B-32-laion2B-s34B-b79K", False),
+
+
+def _weights(repository: str, megabytes: int, licence: str) -> Download:
+    return Download(repository=repository, file=WEIGHTS[0], megabytes=megabytes, licence=licence)
+
+
+REGISTERED: Mapping[tuple[str, str], tuple[Download, bool]] = {
+    ("ViT-B-32", "openai"): (_weights("timm/vit_base_patch32_clip_224.openai", 605, "apache-2.0"), False),
+    ("ViT-B-16-SigLIP", "webli"): (_weights("timm/ViT-B-16-SigLIP", 813, "apache-2.0"), True),
+    ("ViT-B-32", "laion2b_s34b_b79k"): (_weights("laion/CLIP-ViT-B-32-laion2B-s34B-b79K", 605, "mit"), False),
 }
 """The repositories of the registered models' weights, and whether their tokeniser is one of transformers: listing them
 then does not import open_clip, which takes seconds. A test compares this with open_clip's own table."""
@@ -140,12 +148,12 @@ def rewritten(source: ModelSource, file: Path, scratch: Path) -> ModelSource:
 
 def missing(model: str, pretrained: str) -> str | None:
     """Say why a model cannot be had now, or None; neither the network nor weights are touched."""
-    name, forbidden = model.strip(), _forbidden()
+    name, forbidden = model.strip(), reachable() is False
     if (name, pretrained) in REGISTERED and "open_clip" not in sys.modules:
-        repository, hf_tokenizer = REGISTERED[name, pretrained]
+        weights, hf_tokenizer = REGISTERED[name, pretrained]
         if hf_tokenizer and find_spec("transformers") is None:
             return _without_transformers(name)
-        return _away(name) if forbidden and _cached(repository, WEIGHTS) is None else None
+        return _away(name, pretrained) if forbidden and _cached(weights.repository, WEIGHTS) is None else None
     hub = name.startswith(_HUB)
     if hub and _cached(name[len(_HUB) :], (CONFIG,)) is None:
         return _away(name) if forbidden else None
@@ -154,7 +162,14 @@ def missing(model: str, pretrained: str) -> str | None:
             source = locate(name, pretrained)
     except UserError as error:
         return str(error)
-    return _away(source.name) if source.remote and forbidden and not _weights_cached(source) else None
+    away = source.remote and forbidden and not _weights_cached(source)
+    return _away(source.name, source.pretrained or "") if away else None
+
+
+def download(model: str, pretrained: str) -> Download | None:
+    """Return what of a registered model has to be fetched first; None: nothing, or it is not known."""
+    weights, _ = REGISTERED.get((model.strip(), pretrained), (None, False))
+    return None if weights is None or _cached(weights.repository, WEIGHTS) is not None else weights
 
 
 def _folder(folder: Path) -> ModelSource:
@@ -274,18 +289,14 @@ def _weights_cached(source: ModelSource) -> bool:
     return _cached(repository, (f"{stem}.safetensors", name) if name else WEIGHTS) is not None
 
 
-def _forbidden() -> bool:
-    from huggingface_hub import constants
-
-    return bool(constants.HF_HUB_OFFLINE)
-
-
 def _without_transformers(name: str) -> str:
     return f"{name} needs the tokeniser of the transformers library: {INSTALL}"
 
 
-def _away(name: str) -> str:
-    return (
+def _away(name: str, pretrained: str = "") -> str:
+    weights, _ = REGISTERED.get((name, pretrained), (None, False))
+    said = (
         f"{name} is not on this machine and cannot be downloaded now. Connect to the network (and unset "
         "HF_HUB_OFFLINE), or point to a folder with local-dir:FOLDER."
     )
+    return said if weights is None else f"{said} With a network, this brings it: {weights.command} ({weights.facts})"

@@ -10,17 +10,18 @@ from torch import Tensor
 
 from trainers.data import hf_transformers
 from trainers.errors import UserError
-from trainers.image_text.base import ImageTextModel, ModelDescriptor
+from trainers.image_text.base import Download, ImageTextModel, ModelDescriptor
 from trainers.parameters import parameter
 from trainers.registry import importing
 
+_PUBLISHED = "Salesforce/blip-itm-base-coco"
 CONTEXT = 35  # what the published retrieval models were trained with
 
 
 @dataclass(frozen=True, kw_only=True)
 class BlipParameters:
     weights: str = parameter(
-        "Salesforce/blip-itm-base-coco",
+        _PUBLISHED,
         help="A repository of the Hub, or a folder with a BLIP retrieval model.",
         main=True,
     )
@@ -74,6 +75,15 @@ def _load(where: str) -> Blip:
     return Blip(net, tokeniser, mean=seen.image_mean, std=seen.image_std)
 
 
+def _download(where: str) -> Download | None:
+    """Return what has to be fetched of the published model; None: nothing, or it is another."""
+    from huggingface_hub import try_to_load_from_cache
+
+    if where != _PUBLISHED or isinstance(try_to_load_from_cache(where, "config.json"), str):
+        return None
+    return Download(repository=where, file="model.safetensors", megabytes=895, licence="bsd-3-clause")
+
+
 DESCRIPTOR = ModelDescriptor(
     name="blip",
     title="BLIP ViT-B",
@@ -82,6 +92,7 @@ DESCRIPTOR = ModelDescriptor(
     parameters=BlipParameters,
     make=lambda chosen: hf_transformers.fetch("BLIP", chosen.weights, _load),
     missing=lambda chosen: hf_transformers.missing(chosen.weights),
+    download=lambda chosen: _download(chosen.weights),
     trainable=False,
     order=30,
 )

@@ -18,7 +18,14 @@ from trainers.errors import UserError, brief
 from trainers.image_text import small
 from trainers.image_text.base import ImageTextModel, ModelDescriptor, ModelSize
 from trainers.image_text.losses import LARGEST_LOG_SCALE, clip_loss, siglip_loss
-from trainers.image_text.models._open_clip_source import ModelSource, checkpoint, locate, missing, rewritten
+from trainers.image_text.models._open_clip_source import (
+    ModelSource,
+    checkpoint,
+    download,
+    locate,
+    missing,
+    rewritten,
+)
 from trainers.parameters import parameter
 from trainers.registry import importing
 
@@ -187,6 +194,7 @@ DESCRIPTORS = (
         parameters=ClipParameters,
         make=lambda chosen: load("ViT-B-32", chosen.pretrained),
         missing=lambda chosen: missing("ViT-B-32", chosen.pretrained),
+        download=lambda chosen: download("ViT-B-32", chosen.pretrained),
         order=20,
     ),
     ModelDescriptor(
@@ -197,6 +205,7 @@ DESCRIPTORS = (
         parameters=SigLipParameters,
         make=lambda chosen: load("ViT-B-16-SigLIP", chosen.pretrained),
         missing=lambda chosen: missing("ViT-B-16-SigLIP", chosen.pretrained),
+        download=lambda chosen: download("ViT-B-16-SigLIP", chosen.pretrained),
         size=lambda _: ModelSize(weights=203_000_000, kept=110_000_000),  # 196 patches where B/32 has 49
         order=21,
     ),
