@@ -188,6 +188,19 @@ def test_float32_keys_agree_with_float64_ones(monkeypatch, depth):
         assert fast[name] == pytest.approx(value, abs=2e-5), name
 
 
+def test_nearly_equal_embeddings_have_the_numbers_of_a_small_set_in_a_large_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    draw = np.random.default_rng(0)
+    labels = np.arange(200) // 10
+    classes = draw.normal(size=(20, 16))[labels] + 0.1 * draw.normal(size=(200, 16))
+    close = torch.from_numpy((1 + 3e-5 * classes).astype(np.float32))
+    small = evaluate(close, torch.from_numpy(labels), metrics=["R_at_1", "AP"])
+    monkeypatch.setattr(blocks, "EXACT", 0)
+    large = evaluate(close, torch.from_numpy(labels), metrics=["R_at_1", "AP"])
+    assert small["R_at_1"] > 0.9 and large == small
+
+
 def test_half_precision_input_is_computed_in_float32_or_more():
     emb, labels = tree(9, 100, 2)
     half = emb.half()

@@ -180,6 +180,8 @@ def _embeddings(path: Path, found: Mapping[str, Any], column: str) -> tuple[str,
                 f"{values.dtype} {list(values.shape)}" if isinstance(values, np.ndarray) else f"a column {name!r:.60}"
             )
             raise NoEmbeddingsError(f"Embeddings need the shape [images, numbers]; {path.name} has {what}.")
+        if isinstance(values, np.ndarray) and values.ndim == 2 and not column and _says_classes(values):
+            raise NoEmbeddingsError(f"Several numbers a row were needed; {path.name} has one class a row.")
         return "" if name == ALONE else name, _stacked(name, found[name]), {name}
     lower = {key.lower(): key for key in reversed(list(found))}
     for known in NAMES:
@@ -196,6 +198,10 @@ def _embeddings(path: Path, found: Mapping[str, Any], column: str) -> tuple[str,
             f"A column of embeddings, such as `embeddings`, was needed; {path.name} has {holds}. Name it with --column."
         )
     return wide[0], _stacked(wide[0], found[wide[0]]), {wide[0]}
+
+
+def _says_classes(values: np.ndarray) -> bool:
+    return values.shape[1] == 1 or _one_hot(values) is not None
 
 
 def _may_be_rows(values: Any) -> bool:

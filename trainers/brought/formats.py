@@ -136,6 +136,8 @@ def _hdf5(path: Path) -> dict[str, Any]:
 def _counted_rows(path: Path) -> dict[str, Any]:
     """Read a file that begins with how many rows of how many numbers follow."""
     kind = np.dtype(_BINARY[path.suffix.lower()])
+    if path.stat().st_size < 8:
+        raise DataError(f"{path.name} is empty.")
     rows, width = (int(one) for one in np.fromfile(path, "<u4", 2))
     if path.stat().st_size != 8 + rows * width * kind.itemsize:
         raise DataError(f"{path.name} begins with {rows:,} rows of {width:,} numbers, and its size is another.")
@@ -145,6 +147,8 @@ def _counted_rows(path: Path) -> dict[str, Any]:
 def _counted_numbers(path: Path) -> dict[str, Any]:
     """Read a file in which every row begins with how many numbers follow."""
     kind, size = np.dtype(_VECS[path.suffix.lower()]), path.stat().st_size
+    if size < 4:
+        raise DataError(f"{path.name} is empty.")
     width = int(np.fromfile(path, "<i4", 1)[0])
     long = 4 + width * kind.itemsize
     if not 0 < width < 2**20 or size % long:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from trainers.brought.formats import ALONE
+from trainers.brought.text_tables import NUMBER
 from trainers.brought.tree import MOST_LEVELS
 from trainers.data.labelled.columns import POINT, Cell, LabelColumn, alike, chain, describe, determines, kind_of_cells
 from trainers.data.labelled.table import LabelCodes
@@ -120,7 +121,12 @@ def _parts(name: str, values: Any) -> dict[str, list[Cell]]:
     if not lists:
         plain = [cell if isinstance(cell, (str, int, float, bool)) else None for cell in cells]
         odd = any(cell is not None for cell in cells) and not any(cell is not None for cell in plain)
-        return {} if odd else {name: alike([None if cell is None else _text(cell) for cell in plain])}
+        texts = [None if cell is None else _text(cell) for cell in plain]
+        if all(text is None or (NUMBER.fullmatch(text) and float(text).is_integer()) for text in texts) and any(
+            text is not None and "e" in text for text in texts
+        ):  # 1.000e+00, as numpy writes numbers
+            texts = [None if text is None else str(int(float(text))) for text in texts]
+        return {} if odd else {name: alike(texts)}
     widths = {len(each) for each in lists}
     if len(widths) > 1 or len(lists) < len(cells) or not 1 <= min(widths) <= MOST_LEVELS:
         return {}

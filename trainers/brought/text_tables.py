@@ -33,7 +33,7 @@ def read_text_table(path: Path, count: int | None = None) -> dict[str, Any]:
     skipped = _comments(lines)
     mark = _mark(lines[skipped:], path.suffix.lower())
     if mark in ("", " "):
-        columns = _split(path, encoding, skipped, mark)
+        columns = _split(path, encoding, skipped, mark, count)
     else:
         columns = _read(path, encoding, skipped, mark, lines)
     first = [str(column[0].as_py()) for column in columns]
@@ -69,7 +69,7 @@ def _comments(lines: list[str]) -> int:
     at = 0
     while at + 1 < len(lines) and lines[at].startswith("#"):
         if lines[at].count(",") == lines[at + 1].count(",") and lines[at].count("\t") == lines[at + 1].count("\t"):
-            cells = re.split(r"[,;\t]", lines[at + 1])
+            cells = re.split(r"[,;\s]", lines[at + 1].strip())
             if lines[at].count(",") + lines[at].count("\t") or all(not NUMBER.fullmatch(cell) for cell in cells):
                 break
         at += 1
@@ -91,11 +91,11 @@ def _mark(lines: list[str], ending: str) -> str:
     return " " if spaced else "" if ending == ".txt" else ","
 
 
-def _split(path: Path, encoding: str, skipped: int, mark: str) -> list[Any]:
+def _split(path: Path, encoding: str, skipped: int, mark: str, count: int | None) -> list[Any]:
     import pyarrow as arrow
 
     lines = path.read_text(encoding=encoding).splitlines()[skipped:]
-    while lines and not lines[-1].strip():
+    while lines and not lines[-1].strip() and len(lines) != count:
         lines.pop()
     if not mark:
         return [arrow.chunked_array([[line.strip() for line in lines]], arrow.string())]

@@ -26,6 +26,7 @@ BLOCK = 2**23  # similarities held at once
 SHALLOW = 6  # levels of a label table without a tree up to which relevant items are counted by inclusion-exclusion
 ITEMS = 2**18  # relevant items scored at once: their columns stay in the processor's cache
 EXACT = 2**23  # up to so many pairs the product is done in float64, which then costs little
+CLOSE = 2.0**-10  # of cosines that differ by less in the mean the product is done in float64, whatever it costs
 GRID = {torch.float32: 2.0**24, torch.float64: 2.0**44}
 KEY = {torch.float32: torch.int32, torch.float64: torch.int64}
 SPARE = {torch.float32: 6, torch.float64: 18}  # bits left for the code
@@ -182,10 +183,20 @@ def _pair_codes(labels: Tensor, columns: Tensor, codes: Codes) -> Tensor:
 
 
 def _dtype(queries: Tensor, gallery: Tensor, bits: int) -> torch.dtype:
-    """Return float64 where it was asked for, is cheap (small sets, CUDA, where it also leaves TF32 aside) or needed."""
+    """Return float64 where it was asked for, is cheap (small sets, CUDA, where it also leaves TF32 aside) or needed.
+
+    Codes of many bits need it, and cosines that are closer than float32 can tell.
+    """
     asked = torch.float64 in (queries.dtype, gallery.dtype)
     cheap = len(queries) * len(gallery) <= EXACT or queries.device.type == "cuda"
-    return torch.float64 if asked or cheap or bits > SPARE[torch.float32] else torch.float32
+    needed = asked or cheap or bits > SPARE[torch.float32] or _are_close(gallery)
+    return torch.float64 if needed else torch.float32
+
+
+def _are_close(gallery: Tensor) -> bool:
+    """Return whether cosines of a gallery ``[G, D]`` differ by less than :data:`CLOSE` in the mean."""
+    mean = functional.normalize(gallery.float(), dim=1, eps=1e-12).mean(0, dtype=torch.float64)
+    return bool(1 - mean.square().sum() < CLOSE)
 
 
 def _renumber(labels: np.ndarray, gallery_labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
