@@ -77,6 +77,20 @@ def test_several_files_are_several_models(page: FormPage) -> None:
     assert RunFolder.open(page.settings.runs, run).config.arms == 2
 
 
+@pytest.mark.parametrize("form", ["labels__csv", "metadata__tsv", "photos"])
+def test_labels_and_images_dropped_beside_embeddings_are_theirs(page: FormPage, form: str) -> None:
+    words = "\n".join(["species\tgenus", *(f"s{one}\tg{one // 2}" for one in CLASSES)])
+    given = {form if form != "photos" else "b__csv": words.replace("\t", "\t" if "tsv" in form else ",").encode()}
+    if form == "photos":
+        image = next(write_images(page.settings.runs.parent / "images").rglob("*.png")).read_bytes()
+        given |= {f"photos/{at}__png": image for at in range(30)}
+    folder = RunFolder.open(page.settings.runs, drop(page, birds__npy=npy(EMBEDDINGS), **given)["run"])
+    probe = folder.probe()
+    assert probe is not None and probe.hierarchy.levels == ("species", "genus")
+    assert probe.notes[0].startswith("30 embeddings of 8 numbers, levels species (6), genus (3)")
+    assert ("in the order of their names, 0.png to 29.png" in probe.notes[0]) == (form == "photos")
+
+
 def test_images_and_tables_of_images_are_images(page: FormPage) -> None:
     image = next(write_images(page.settings.runs.parent / "images").rglob("*.png")).read_bytes()
     pictures = io.BytesIO()
@@ -95,6 +109,7 @@ def test_what_cannot_be_read_is_a_sentence(page: FormPage) -> None:
         ("a__npy", npy(np.full((9, 4), np.nan, np.float32)), "not.*number|finite|NaN"),
         ("a__npy", npy(np.array([{}, {}, {}], dtype=object)), "pickle|object|Object"),
         ("a__safetensors", b"\x80\x04pickle", "cannot be read"),
+        ("a__csv", b"label,embedding\n" + b"a,[ 0.1 0.2 ... 0.3]\n" * 9, "are not in the file"),
     ):
         with pytest.raises((DataError, RunError), match=words):
             drop(page, **{name: content})
