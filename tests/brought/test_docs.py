@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -69,38 +70,51 @@ def test_a_loop_is_a_run(heading: str, place: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")  # of the libraries
-def test_the_callback_of_transformers_logs_a_run(place: Path) -> None:
+@pytest.mark.parametrize("every", [2, 0.34])  # steps, or a share of all six
+def test_the_callback_of_transformers_logs_a_run(place: Path, every: float) -> None:
     from transformers import Trainer, TrainingArguments
 
     made = executed("transformers")["Rankscope"]("mine", IMAGES, {"class": LABELS})  # type: ignore[operator]
     rows = [{"images": image, "labels": label} for image, label in zip(IMAGES, LABELS, strict=True)]
     told = {"report_to": "none", "use_cpu": True, "save_strategy": "no", "disable_tqdm": True}
-    arguments = TrainingArguments("out", max_steps=6, logging_steps=2, per_device_train_batch_size=4, **told)
+    arguments = TrainingArguments("out", max_steps=6, logging_steps=every, per_device_train_batch_size=4, **told)
     Trainer(Model(), arguments, train_dataset=rows, callbacks=[made]).train()  # type: ignore[arg-type]
     run = whole(place)
     assert run.newest("logged/learning_rate")[0, "logged/learning_rate"] is not None
 
 
 @pytest.mark.filterwarnings("ignore")  # of the libraries
-def test_the_callback_of_lightning_logs_a_run(place: Path) -> None:
+@pytest.mark.parametrize("way", ["plain", "accumulated", "manual"])
+def test_the_callback_of_lightning_logs_a_run(place: Path, way: str) -> None:
     import lightning
 
     class Module(lightning.LightningModule):
         def __init__(self) -> None:
             super().__init__()
-            self.model = Model()
+            self.model, self.other = Model(), Model()
+            self.automatic_optimization = way != "manual"
 
         def forward(self, images: Tensor) -> Tensor:
             return self.model.embed(images)
 
         def training_step(self, batch: list[Tensor], _index: int) -> Tensor:
-            return self(batch[0]).pow(2).mean()
+            loss = self(batch[0]).pow(2).mean()
+            if way == "manual":
+                for optimizer in self.optimizers():
+                    optimizer.step()
+            return loss * 0 + 0.5
 
-        def configure_optimizers(self) -> torch.optim.Optimizer:
-            return torch.optim.SGD(self.parameters(), lr=0.1)
+        def configure_optimizers(self) -> Any:
+            every = [torch.optim.SGD(model.parameters(), lr=0.1) for model in (self.model, self.other)]
+            return every if way == "manual" else every[0]
 
     made = executed("Lightning")["Rankscope"]("mine", IMAGES, {"class": LABELS}, every=2)  # type: ignore[operator]
     loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(IMAGES), batch_size=4)
     quiet = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False, "accelerator": "cpu"}
-    lightning.Trainer(max_steps=6, callbacks=[made], **quiet).fit(Module(), loader)  # type: ignore[arg-type]
-    whole(place)
+    told = {"max_epochs": 3, "accumulate_grad_batches": 4 if way == "accumulated" else 1}
+    lightning.Trainer(**told, callbacks=[made], **quiet).fit(Module(), loader)  # type: ignore[arg-type]
+    run, steps = whole(place), 6 if way == "accumulated" else 24
+    losses = [(row.step, row.value) for row in run.scalars() if row.key == "loss"]
+    assert losses == [(step, 0.5) for step in range(1, steps + 1)]
+    frames = [step for _, step, _ in run.snapshots()]
+    assert frames == sorted(set(frames)) and frames[-1] == steps

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -81,7 +82,9 @@ def test_nothing_that_goes_wrong_reaches_the_loop(wrong: str, tmp_path: Path) ->
     assert len(said) == 1 and said[0].startswith("This run is not logged completely")
 
     for folder in list_runs(tmp_path) if wrong != "deleted" else ():
-        assert folder.scalars() and folder.state().phase == "finished", "what was right is kept"
+        state = folder.state()
+        assert folder.scalars(), "what was right is kept"
+        assert state.phase == ("failed" if wrong in ("shape", "nan", "none") else "finished") and "/" not in str(state.error)
 
 
 def test_a_buffer_that_the_loop_uses_again_is_copied(tmp_path: Path) -> None:
@@ -107,6 +110,44 @@ def test_a_frame_that_fails_costs_no_numbers_whatever_they_are_called(tmp_path: 
     rows = [(row.key, row.step, row.value) for row in list_runs(tmp_path)[0].scalars()]
     assert rows == [("loss", 1, 0.5), ("logged/step", 1, 3.0), ("loss", 2, 0.25)]
     assert len([each for each in caught if each.category is RuntimeWarning]) == 1, "the first alone is told"
+
+
+@pytest.mark.parametrize("labels", [list("abcd") * 10, np.arange(COUNT) % 4, torch.arange(COUNT) % 4])
+def test_what_does_not_fit_leaves_the_rest(tmp_path: Path, labels: Any) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        run = log_run("x", runs=tmp_path, labels=labels)
+        for epoch in range(3):
+            for step in range(4):
+                run.log({"loss": epoch + step / 10, "step": step, "lr": [0.1], "more": None})  # type: ignore[dict-item]
+            run.frame(step, embeddings(epoch))
+            wait(lambda epoch=epoch: len(list_runs(tmp_path)[0].snapshots()) == epoch + 1)
+        run.finish()
+        run.log(9, loss=1.0)
+    (folder,) = list_runs(tmp_path)
+    losses = [(row.step, row.value) for row in folder.scalars() if row.key == "loss"]
+    assert losses == [(4 * epoch + step, epoch + step / 10) for epoch in range(3) for step in range(4)]
+    assert [step for _, step, _ in folder.snapshots()] == [3, 7, 11]
+    said = [str(each.message).partition(": ")[2] for each in caught if each.category is RuntimeWarning]
+    assert said == [
+        "'lr' is left out (float() argument must be a string or a real number, not 'list')",
+        "'more' is left out (float() argument must be a string or a real number, not 'NoneType')",
+        "step 0 came after step 3, so steps are counted on from 4",
+        "log and frame were called after finish, and keep nothing",
+    ]
+
+
+def test_a_run_says_what_its_embeddings_were(tmp_path: Path) -> None:
+    with log_run("none", runs=tmp_path / "none", labels=LABELS) as run:
+        run.log(0, loss=1.0)
+    with pytest.warns(RuntimeWarning), log_run("nan", runs=tmp_path / "nan", labels=LABELS) as run:
+        for step in range(3):
+            run.frame(step, embeddings(step) / (step < 2))
+            wait(lambda step=step: len(list_runs(tmp_path / "nan")[0].snapshots()) == min(step, 1) + 1)
+    (none,), (nan,) = (list_runs(tmp_path / name) for name in ("none", "nan"))
+    assert none.state().phase == nan.state().phase == "failed"
+    assert "No embeddings were logged" in str(none.state().error)
+    assert nan.state().error == "The embeddings of step 2, the last ones, could not be kept."
 
 
 def test_where_warnings_are_errors_nothing_is_raised(tmp_path: Path) -> None:
