@@ -84,7 +84,7 @@ def test_nothing_that_goes_wrong_reaches_the_loop(wrong: str, tmp_path: Path) ->
     for folder in list_runs(tmp_path) if wrong != "deleted" else ():
         state = folder.state()
         assert folder.scalars(), "what was right is kept"
-        assert state.phase == ("failed" if wrong in ("shape", "nan", "none") else "finished") and "/" not in str(state.error)
+        assert state.phase == ("failed" if wrong in ("shape", "nan", "none") else "finished")
 
 
 def test_a_buffer_that_the_loop_uses_again_is_copied(tmp_path: Path) -> None:
