@@ -9,9 +9,10 @@ no looking, no loading, no first step. Then R@1 over the whole test set, the mea
 everything looks alike), and for each encoder the mean and the worst over the losses.
 
 With a frozen encoder, as in the second line (the one that photographs begin with), the losses train its head and are
-compared with the features as they are by R@1 and mAP@R, in means over the seeds. Losses with several views are
-named and left out: frozen features have one view. With --folds a head is chosen without looking at a test class: it is
-trained on every other training class and scored on the rest, and a row of the table is a head, its rate and its size:
+compared with the features as they are by R@1 and mAP@R, in means over the seeds. Losses whose only positives are views
+of an image are left out: frozen features have one view. With --folds a head is chosen without looking at a test class:
+it is trained on every other training class and scored on the rest, and a row of the table is a head, its rate and its
+size:
 
     python -m tests.benchmarks.encoders --folds --side 128 --data grocery_store cifar100 --seconds 3 \\
         --losses smooth_ap happier triplet --encoders "timm_frozen:side=160" "timm_frozen:side=160 rate=0.001 dim=64"
@@ -357,9 +358,9 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     sets = {name: float(own or options.seconds) for name, _, own in (text.partition("=") for text in options.data)}
     frozen = all(ENCODERS[parse_choice(encoder.split()[0])[0]].frozen for encoder in options.encoders)
-    losses = [name for name in options.losses if not frozen or LOSSES[name].views == 1]
+    losses = [name for name in options.losses if not frozen or LOSSES[name].labelled]
     if left := [LOSSES[name].title for name in options.losses if name not in losses]:
-        say(f"Left out, because frozen features have one view of an image: {', '.join(left)}.")
+        say(f"Left out, because their only positives are views, and frozen features have one: {', '.join(left)}.")
     cases = [
         Case(data, encoder, loss, seconds, options.threads, seed, options.warm_up, fold)
         for data, seconds in sets.items()

@@ -155,7 +155,7 @@ class AtHand:
 
     @property
     def trained(self) -> Choice:
-        """Itself, trained in its last blocks: for losses that see several views of an image."""
+        """Itself, trained in its last blocks: for losses whose only positives are views of an image."""
         return Choice(
             name="timm",
             parameters={"model": self.model, "side": self.side, "head": "residual", "last_blocks": LAST_BLOCKS},

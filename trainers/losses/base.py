@@ -127,6 +127,7 @@ class LossDescriptor(Descriptor):
         proxies: it learns one or more proxies per class (needs ``num_classes``).
         level_proxies: and so for the classes of every coarser level (needs ``class_labels``).
         views: it uses several augmented views of each image, ``[B, V, D]``; 1 for none.
+        labelled: images of a class are positives; False: only the views of an image are, and labels are not looked at.
         gallery: it accepts a separate gallery (cross-batch memory).
         own_queries: its mean is over queries, each of which counts: the losses of parts of a batch's queries against
             the whole batch add up to the loss of the batch. A test decides it.
@@ -155,6 +156,7 @@ class LossDescriptor(Descriptor):
     proxies: bool = False
     level_proxies: bool = False
     views: int = 1
+    labelled: bool = True
     gallery: bool = False
     own_queries: bool = False
     whole_batch: Mapping[str, frozenset[str]] = field(default_factory=dict, hash=False)

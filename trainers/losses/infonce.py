@@ -91,6 +91,7 @@ INFONCE = LossDescriptor(
     parameters=InfoNCEParameters,
     module=InfoNCE,
     views=2,
+    labelled=False,
     gallery=True,
     memory=1024,
     order=404,
@@ -306,6 +307,7 @@ SIMCLR = LossDescriptor(
     parameters=SimCLRParameters,
     module=SimCLR,
     views=2,
+    labelled=False,
     order=403,
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trainers.config import MAX_ARMS
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from trainers.config import DataChoice
     from trainers.data.base import LoadedData
     from trainers.encoders.published import AtHand
+    from trainers.losses import LossDescriptor
     from trainers.metrics.measures import Measures
     from trainers.training.footprint import Footprint
     from trainers.training.loop import Loop
@@ -123,7 +124,8 @@ class MetricLearning(Labelled[MetricLearningConfig]):
         made, said = super().configured(given, flags), self.layered(given, flags or {})
         if not _ABOUT_ENCODERS & said.keys() and (known := _at_hand(made.data)) is not None:
             data = dataclasses.replace(made.data, image_size=made.data.image_size or known.read)
-            made = dataclasses.replace(made, data=data, encoder=known.trained if _several_views(made) else known.frozen)
+            encoder = known.trained if _without_labels(made) else known.frozen
+            made = dataclasses.replace(made, data=data, encoder=encoder)
         if "learning_rate" in said or made.encoder.name not in ENCODERS:
             return made
         return dataclasses.replace(made, learning_rate=ENCODERS[made.encoder.name].learning_rate)
@@ -163,6 +165,11 @@ class MetricLearning(Labelled[MetricLearningConfig]):
             said.append(
                 f"{encoder.title} sees each image once, before training, so the views that {seeing} compares are the "
                 "same. The encoder timm with last_blocks=2 sees several."
+            )
+        if config.encoder.parameters.get("last_blocks") and (seeing := _without_labels(config)):
+            said.append(
+                f"{seeing} compares views of an image, so every loss of this run trains the encoder's last blocks: a "
+                "step takes many times longer than that of a head on features. Without it such a head is trained."
             )
         return said
 
@@ -207,9 +214,17 @@ def _at_hand(images: DataChoice) -> AtHand | None:
 
 
 def _several_views(config: MetricLearningConfig) -> str:
-    """Return the title of the first loss that sees several views of an image; empty: none. Unknown losses are refused
-    later."""
+    """Return the title of the first loss that sees several views of an image; empty: none."""
+    return next((loss.title for loss in _losses(config) if loss.views > 1), "")
+
+
+def _without_labels(config: MetricLearningConfig) -> str:
+    """Return the title of the first loss whose only positives are views of an image; empty: none."""
+    return next((loss.title for loss in _losses(config) if not loss.labelled), "")
+
+
+def _losses(config: MetricLearningConfig) -> Iterator[LossDescriptor]:
+    """Yield the losses that are known; others are refused later."""
     from trainers.losses import LOSSES
 
-    known = (LOSSES[choice.name] for choice in config.losses if choice.name in LOSSES)
-    return next((loss.title for loss in known if loss.views > 1), "")
+    yield from (LOSSES[choice.name] for choice in config.losses if choice.name in LOSSES)
