@@ -154,6 +154,8 @@ def test_own_images_begin_with_it_at_its_rate() -> None:
     assert TRAIN.begins_with(DataChoice(source="drawn")) == (first, "")
     views = TRAIN.configured({**OWN, "losses": (Choice(name="simclr"),)})
     assert (views.encoder, views.learning_rate) == (KNOWN.trained, ENCODERS["timm"].learning_rate)
+    assert any("SimCLR compares views of an image" in sentence for sentence in TRAIN.advice(views))
+    assert TRAIN.configured({**OWN, "losses": (Choice(name="supcon_out"),)}).encoder == KNOWN.frozen  # it has labels
     assert TRAIN.configured({"encoder": Choice(name="timm_frozen")}).learning_rate == rate
     assert TRAIN.configured({**OWN, "learning_rate": 0.02}).learning_rate == 0.02
 
