@@ -163,10 +163,11 @@ export class Form {
   begin(settings, first) {
     const before = this.begun ?? {};
     this.begun = settings;
+    const value = (name, from) => (name in from ? from[name] : this.defaults[name]);
     const names = [...new Set([...Object.keys(before), ...Object.keys(settings)])];
-    const of = (name, from) => (name in from ? from : this.defaults)[name];
-    if (first || !names.length || names.some((name) => JSON.stringify(this.values[name]) !== JSON.stringify(of(name, before)))) return;
-    this.take(Object.fromEntries(names.map((name) => [name, of(name, settings)])));
+    const kept = (name) => JSON.stringify(this.values[name]) === JSON.stringify(value(name, before));
+    const free = [["steps"], names.filter((name) => name !== "steps")].filter((group) => group.every(kept)).flat();
+    if (!first && names.length) this.take(Object.fromEntries(free.map((name) => [name, value(name, settings)])));
   }
 
   /** A button that shows augmented views of some of the images. */

@@ -148,9 +148,13 @@ def there(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_own_images_begin_with_it_at_its_rate() -> None:
     config, rate = TRAIN.configured(dict(OWN)), ENCODERS["timm_frozen"].learning_rate
     assert (config.encoder, config.learning_rate, config.data.image_size) == (KNOWN.frozen, rate, 40)
+    assert (config.minutes, config.steps) == (3.0, 200)
+    asked = TRAIN.configured({**OWN, "minutes": 1.0})
+    assert (asked.encoder, asked.minutes, asked.steps) == (KNOWN.frozen, 1.0, None)
     assert TRAIN.begins_with(config.data)[0]["encoder"] == KNOWN.frozen
     assert TRAIN.configured({"data": DataChoice(source="groceries")}).encoder == KNOWN.frozen
     first = {"encoder": Choice(name="conv4"), "learning_rate": 0.004, "data.image_size": None}
+    first["steps"] = None
     assert TRAIN.begins_with(DataChoice(source="drawn")) == (first, "")
     views = TRAIN.configured({**OWN, "losses": (Choice(name="simclr"),)})
     assert (views.encoder, views.learning_rate) == (KNOWN.trained, ENCODERS["timm"].learning_rate)

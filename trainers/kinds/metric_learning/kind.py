@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from trainers.config import MAX_ARMS
+from trainers.config import BUDGET, MAX_ARMS
 from trainers.errors import ParameterError
 from trainers.kinds.arm_view import ArmView, chosen_arms
 from trainers.kinds.base import CONDITIONS, IMAGES, MORE, READING, START, TOGETHER, Preset, Section
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from trainers.training.loop import Loop
 
 
+_STEPS_OF_A_HEAD = 200
+"""Where no budget is given: in more a head on published features loses what it has gained, see docs/encoders.md."""
 _ABOUT_ENCODERS = {"encoder", "start", "weights", "augmentation", "frozen_norm", "backbone_rate"}
 
 
@@ -126,6 +128,8 @@ class MetricLearning(Labelled[MetricLearningConfig]):
             data = dataclasses.replace(made.data, image_size=made.data.image_size or known.read)
             encoder = known.trained if _without_labels(made) else known.frozen
             made = dataclasses.replace(made, data=data, encoder=encoder)
+            if encoder == known.frozen and all(said.get(name) is None for name in BUDGET):
+                made = dataclasses.replace(made, steps=_STEPS_OF_A_HEAD)
         if "learning_rate" in said or made.encoder.name not in ENCODERS:
             return made
         return dataclasses.replace(made, learning_rate=ENCODERS[made.encoder.name].learning_rate)
@@ -137,6 +141,7 @@ class MetricLearning(Labelled[MetricLearningConfig]):
         known = _at_hand(images)
         encoder, read = (MetricLearningConfig.encoder, None) if known is None else (known.frozen, known.read)
         first = {"encoder": encoder, "learning_rate": ENCODERS[encoder.name].learning_rate, "data.image_size": read}
+        first["steps"] = None if known is None else _STEPS_OF_A_HEAD
         return first, "" if known is None else known.sentence
 
     def rehearse_on(self, config: MetricLearningConfig, data: LoadedData) -> list[str]:
