@@ -261,19 +261,15 @@ class ComparisonTable:
                 continue
             where = words.condition(group)
             verdicts.append(f"{metric.title}{f', {where}' if where else ''}: {sentence}.")
+        lines: list[tuple[str | markup.Number, ...]] = [
+            (line.variant, *map(words.shown, line.condition), *self._cells(line), line.seeds) for line in self.lines
+        ]
+        for row in self.untrained:
+            lines.append((row.name, *map(words.shown, self._of(row.condition)), *self._plain_cells(row), "–"))
         return Sheet(
             head=("variant", *self.conditions, *headings, "seeds"),
             texts=1 + len(self.conditions),
-            lines=(
-                *(
-                    (line.variant, *map(words.shown, line.condition), *self._cells(line), line.seeds)
-                    for line in self.lines
-                ),
-                *(
-                    (row.name, *map(words.shown, self._of(row.condition)), *self._plain_cells(row), "–")
-                    for row in self.untrained
-                ),
-            ),
+            lines=tuple(lines),
             caption=" ".join([words.CAPTION, *self.notes()]),
             method=f"{words.METHOD}{f' {words.ELSEWHERE}' if self.told or self.against else ''}" if verdicts else "",
             verdicts=tuple(verdicts),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from trainers.config import DataChoice
+from trainers.config import DataChoice, EncoderConfig
 from trainers.data import load_data
 from trainers.errors import DataError, RunError, UserError
 from trainers.kinds import kind_of
@@ -31,7 +31,7 @@ def score_run(folder: RunFolder, progress: Progress = silent) -> Untrained:
     """
     config = folder.config
     choice, probe = kind_of(config).images(config), folder.probe()
-    if not isinstance(choice, DataChoice):
+    if not isinstance(choice, DataChoice) or not isinstance(config, EncoderConfig):
         raise UserError(without(folder) or f"Run {folder.id} compares no labelled images.")
     if probe is None:
         raise RunError(f"The run {folder.id} has not read its images yet.")
