@@ -96,7 +96,7 @@ class Live {
     const above = el("div", { class: "rs-flow rs-above" }, this.legend.levels, this.classes.node, this.legend.node);
     this.stage = el("div", { class: "rs-mapstage" }, above, this.maps.node, el("div", { class: "rs-flow rs-below" }, this.track, tools));
     this.stage.addEventListener("keydown", (event) => event.key === "Escape" && this.enlarge(false));
-    this.host.replaceChildren(head, this.downloads.push.node, this.status.problem.node, this.untrained.findings, this.baseline.summary, this.hints.node, this.stage, this.untrained.node, this.neighbours.node, this.classes.caveat, this.lassoPanel.node, this.alone.node, this.curves.node, this.aloud);
+    this.host.replaceChildren(head, this.downloads.push.node, this.status.problem.node, this.untrained.findings, this.baseline.summary, this.hints.node, this.stage, this.neighbours.node, this.classes.caveat, this.untrained.node, this.lassoPanel.node, this.alone.node, this.curves.node, this.aloud);
   }
 
   // ------------------------------------------------------------------- run

@@ -4,7 +4,7 @@ The recordings in ``assets/recorded`` are made by this command and nothing else.
 ``python -m trainers train``; after another verb that starts runs as its first word, those of that verb, and the runs of
 a recorded sweep are recorded beside it. What ships was made by
 
-record train --losses smooth_ap happier --steps 600 --snapshot-steps 10 --probe-size 1200
+record train --data groceries --losses smooth_ap happier --steps 300 --snapshot-steps 6 --probe-size 400
 record sweep --losses smooth_ap happier triplet --vary "label_noise=0;0.2;0.4" --seeds 0 1 2 --steps 300
     --snapshot-steps 75 --probe-size 240 --frames 5
 record finetune --preset compare --snapshot-steps 10
@@ -23,6 +23,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numpy as np
 from tqdm import tqdm
 
 from explorer.layout.frames import Layouter
@@ -39,6 +40,7 @@ from trainers.plans import PLANS
 from trainers.plans.children import children_of
 from trainers.plans.config import FIRST
 from trainers.runs import RunFolder
+from trainers.runs.atomic_files import as_tensor, write_tensors
 from trainers.runs.records import Frame, Snapshot
 
 KEPT_NEIGHBOURS = 10  # as many as the page shows; they are most of a recording's bytes
@@ -120,7 +122,8 @@ def slim(folder: RunFolder, out: Path, *, frames: int) -> Path:
     recording = _copied(folder, out)
     shutil.copytree(folder.path / "thumbs", recording.path / "thumbs")
     (recording.path / "emb").mkdir()
-    shutil.copy(folder.embeddings_path(kept[-1]), recording.embeddings_path(kept[-1]))
+    tensors = {f"arm{i}": as_tensor(spanned(arm), np.float16) for i, arm in enumerate(folder.embeddings(kept[-1]))}
+    write_tensors(recording.embeddings_path(kept[-1]), tensors, home=recording.path)
     last = folder.refined_frame()
     drawn = kept if last is None else [*kept, last[0]]
     for table, ks in (("snapshots", kept), ("frames", drawn)):
@@ -130,6 +133,16 @@ def slim(folder: RunFolder, out: Path, *, frames: int) -> Path:
     for k in drawn:
         recording.add_frame(_trimmed(folder.frame(k)))
     return _compacted(recording)
+
+
+def spanned(embeddings: np.ndarray) -> np.ndarray:
+    """Embeddings ``[P, D]`` of more numbers than there are images, in axes of the space that they span, ``[P, P]``:
+    every cosine and distance stays."""
+    if embeddings.shape[1] <= len(embeddings):
+        return embeddings
+    axes, sizes, _ = np.linalg.svd(embeddings.astype(np.float64), full_matrices=False)
+    turned: np.ndarray = axes * sizes
+    return turned
 
 
 def _copied(folder: RunFolder, out: Path) -> RunFolder:
