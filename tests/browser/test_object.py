@@ -179,7 +179,7 @@ def test_what_is_drawn_on_a_scene_is_named_by_the_model(browser: Browser, site: 
         original(page).get_by_text("Box", exact=True).click()  # before the scene is there: it stays chosen
         expect(page.locator("#rs-object-steps input")).to_have_value("93")
         expect(filled(page).locator("header")).to_contain_text("of the image filled")
-        expect(original(page).locator(".rs-box[aria-pressed=true]").first).to_be_visible()
+        expect(original(page).locator(".rs-box[aria-pressed=true]").first).to_be_attached()
         expect(original(page).locator("input[value=box]")).to_be_checked()
         drag(page, 0.1, 0.3, 0.6, 0.9)
         named = page.locator("#rs-object-what input")
