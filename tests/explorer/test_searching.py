@@ -32,6 +32,8 @@ from tests.finetuning.world import mend_config, write_coco
 from tests.synthetic import make_run
 from tests.tiny import tiny_config, write_images
 from tests.tiny import trained as trained_run
+from trainers.brought.opening import open_files
+from trainers.cli.main import main
 from trainers.errors import DataError
 from trainers.parameters import Choice
 from trainers.retrieval.galleries import GALLERIES
@@ -40,6 +42,14 @@ from trainers.retrieval.results import Query, RunArm
 from trainers.retrieval.retriever import Retriever
 from trainers.runs import RunFolder
 from trainers.worker import Worker
+
+
+def write_brought(runs: Path) -> str:
+    """Write a run of embeddings that were brought along; returns its id."""
+    classes = np.arange(30) % 5
+    rows = np.eye(5)[classes] + 0.1 * np.random.default_rng(0).normal(size=(30, 5))
+    np.savez(runs.parent / "mine.npz", embeddings=rows, labels=classes)
+    return open_files(runs, [runs.parent / "mine.npz"]).id
 
 
 class Search(Client):
@@ -410,3 +420,18 @@ def test_classes_go_one_or_several(weights: Search, kinds: dict[str, str]) -> No
 )
 def test_what_cannot_be_removed_is_a_sentence(weights: Search, trained: RunFolder, query: dict, words: str) -> None:
     assert words in weights.refused_search(about_row(trained.id, **query))
+
+
+def test_a_run_that_was_brought_along_is_searched_with_its_own_images(tmp_path: Path, capsys) -> None:
+    run = write_brought(tmp_path / "runs")
+    tab = Search(tmp_path / "runs")
+    try:
+        for gallery in ("probe", "test"):
+            (arm,) = tab.search(run, row=3, gallery={"name": gallery}, k=5)["arms"]
+            assert [found["row"] % 5 for found in arm["ranking"]["results"]] == [3] * 5
+        refused = tab.refused_search({"runs": [run], "query": {"row": 3}, "gallery": {"name": "train"}})
+        assert "the images on its maps can be searched" in refused
+    finally:
+        tab.close()
+    assert main(["retrieve", run, "--row", "3", "--k", "2", "--runs", str(tmp_path / "runs")]) == 0
+    assert "same label: 3" in capsys.readouterr().out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -88,14 +89,48 @@ def image_config(folder: RunFolder) -> RunConfig:
     return config.single
 
 
+@dataclass(frozen=True, kw_only=True)
+class StoredImages:
+    """Images of a run that was brought along: of them the run has embeddings and thumbnails alone.
+
+    Attributes:
+        fingerprint: tells them apart; image_size: none.
+    """
+
+    fingerprint: str
+    image_size: int | None = None
+
+    def load(self, _progress: Progress = silent) -> LoadedData:
+        """Raise UserError: they are not here."""
+        raise UserError(
+            "This run was not trained here, so it has the embeddings of its own images alone. Search among the "
+            "images on its maps (the gallery probe), with a row of it."
+        )
+
+
+def searched_config(folder: RunFolder) -> Config:
+    """Return the configuration of a run that trains an encoder of images, or that has embeddings of some.
+
+    Raises:
+        UserError: it has neither, or is damaged.
+    """
+    return folder.config if folder.config.kind == _BROUGHT else image_config(folder)
+
+
+_BROUGHT = "brought"
+
+
 def images_of(folder: RunFolder) -> Any:
     """Return the images that a run is evaluated on, see :meth:`trainers.kinds.base.Kind.images`, as of the commit that
     it read.
 
     Raises:
-        UserError: as :func:`image_config`.
+        UserError: as :func:`searched_config`.
     """
-    config = image_config(folder)
+    config = searched_config(folder)
+    if config.kind == _BROUGHT:
+        probe = folder.probe()
+        return StoredImages(fingerprint="" if probe is None else probe.fingerprint)
     images = kind_of(config).images(config)
     return images.at(folder.revision) if folder.revision else images
 

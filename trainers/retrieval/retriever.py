@@ -19,7 +19,7 @@ from trainers.metrics.scores import query_block, score_query
 from trainers.object_removal.reliance.queries import ALONE, WITHOUT
 from trainers.parameters import Choice, entry
 from trainers.progress import Progress, part_of, silent
-from trainers.retrieval.encoders import check_arm, image_config
+from trainers.retrieval.encoders import check_arm, searched_config
 from trainers.retrieval.galleries import Gallery
 from trainers.retrieval.indexes import AUTO, INDEXES, Size, choose
 from trainers.retrieval.query import Asked, Removals, RemovedObject, among_gallery, gallery_row, seen, with_labels
@@ -269,7 +269,7 @@ class Retriever:
         title, folder = "", arm.folder
         try:
             folder.check()
-            config = image_config(folder)
+            config = searched_config(folder)
             check_arm(config, folder.id, arm.arm)
             title = kind_of(config).arms(config)[arm.arm].title
             return self._results(arm, title, asked, settings, progress)

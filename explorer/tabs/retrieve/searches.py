@@ -28,7 +28,7 @@ from trainers.object_removal.fills import FILLS
 from trainers.object_removal.reliance.queries import TITLES
 from trainers.parameters import Choice, entry
 from trainers.progress import Progress, silent
-from trainers.retrieval.encoders import image_config, images_of
+from trainers.retrieval.encoders import images_of, searched_config
 from trainers.retrieval.galleries.base import origin
 from trainers.retrieval.indexes import INDEXES
 from trainers.retrieval.looked_at import look
@@ -153,7 +153,7 @@ class Searches:
         """
         gallery, query = self._allowed(asked.gallery), self._query(asked.query, asked.gallery)
         runs = [self._library.get(name) for name in dict.fromkeys(asked.runs)]
-        arms = [RunArm(folder=run.folder, arm=arm) for run in runs for arm in range(image_config(run.folder).arms)]
+        arms = [RunArm(folder=run.folder, arm=arm) for run in runs for arm in range(searched_config(run.folder).arms)]
 
         def work(progress: Progress) -> Reply:
             home = runs[0].folder
@@ -201,7 +201,7 @@ class Searches:
         for name in order:
             try:
                 run = self._library.get(name)
-                of_run = [RunArm(folder=run.folder, arm=arm) for arm in range(image_config(run.folder).arms)]
+                of_run = [RunArm(folder=run.folder, arm=arm) for arm in range(searched_config(run.folder).arms)]
             except UserError as error:
                 lost.append(ArmResult(run=name, arm=0, error=str(error)))
                 continue

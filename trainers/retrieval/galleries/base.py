@@ -159,7 +159,7 @@ def gallery_of(
         UserError: of this kind of run only the images on the maps can be searched, or the dataset cannot be read.
     """
     if not isinstance(choice, DataChoice):
-        raise UserError("Of a fine-tuning the images on its maps can be searched. Choose the gallery probe.")
+        raise UserError("Of this run the images on its maps can be searched. Choose the gallery probe.")
     data = datasets.load(choice, progress)
     chosen = split(data, part)
     return Gallery(

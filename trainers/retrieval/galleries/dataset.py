@@ -12,7 +12,7 @@ from trainers.data.source_check import check_source
 from trainers.errors import UserError
 from trainers.parameters import parameter
 from trainers.progress import Progress
-from trainers.retrieval.encoders import images_of
+from trainers.retrieval.encoders import StoredImages, images_of
 from trainers.retrieval.galleries.base import Datasets, Gallery, GalleryDescriptor, gallery_of
 from trainers.retrieval.probe_results import roles_of
 from trainers.runs import RunFolder
@@ -78,7 +78,10 @@ PROBE = GalleryDescriptor(
 
 
 def _test(folder: RunFolder, _parameters: Any, datasets: Datasets, progress: Progress) -> Gallery:
-    return gallery_of(TEST.name, "test set of {}", images_of(folder), "test", datasets, progress)
+    images = images_of(folder)
+    if isinstance(images, StoredImages):
+        return _probe(folder, None, datasets, progress)
+    return gallery_of(TEST.name, "test set of {}", images, "test", datasets, progress)
 
 
 TEST = GalleryDescriptor(
