@@ -108,13 +108,13 @@ class StoredImages:
         )
 
 
-def searched_config(folder: RunFolder) -> Config:
+def searched_config(folder: RunFolder) -> RunConfig:
     """Return the configuration of a run that trains an encoder of images, or that has embeddings of some.
 
     Raises:
         UserError: it has neither, or is damaged.
     """
-    return folder.config if folder.config.kind == _BROUGHT else image_config(folder)
+    return folder.config.single if folder.config.kind == _BROUGHT else image_config(folder)
 
 
 _BROUGHT = "brought"
