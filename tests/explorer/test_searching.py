@@ -434,4 +434,4 @@ def test_a_run_that_was_brought_along_is_searched_with_its_own_images(tmp_path: 
     finally:
         tab.close()
     assert main(["retrieve", run, "--row", "3", "--k", "2", "--runs", str(tmp_path / "runs")]) == 0
-    assert "same label: 3" in capsys.readouterr().out
+    assert "same labels: 3" in capsys.readouterr().out
