@@ -112,7 +112,7 @@ class LoggedRun:
         """
         try:
             if isinstance(step, Mapping):
-                step, numbers = None, {**step, **numbers}
+                numbers, step = {**step, **numbers}, None
             at = numbers.pop("step", None) if step is None else step
             kept = {key: value for name, number in numbers.items() for key, value in self._number(name, number)}
             at = self._counted(_checked_step(at), [(self._checked_model(model), key) for key in kept])

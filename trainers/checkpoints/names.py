@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -88,7 +89,7 @@ def readings(given: Mapping[str, Tensor]) -> Iterator[Reading]:
 
 def _renamed(name: str, table: Sequence[tuple[str, str]]) -> str:
     for theirs, ours in table:
-        name = re.sub(rf"(?:^|(?<=\.)){theirs}", lambda found, ours=ours: _filled(found, ours), name)
+        name = re.sub(rf"(?:^|(?<=\.)){theirs}", partial(_filled, ours=ours), name)
     return name
 
 

@@ -366,7 +366,7 @@ def _timms(encoder: Encoder) -> _Convert | None:
     """Return timm's own conversion of names for its model, if it has one."""
     backbone = getattr(encoder, encoder.wraps) if encoder.wraps else None
     convert = getattr(sys.modules[type(backbone).__module__], "checkpoint_filter_fn", None)
-    return None if convert is None else partial(_by_timm, convert, backbone)
+    return None if convert is None or backbone is None else partial(_by_timm, convert, backbone)
 
 
 def _by_timm(convert: Callable[..., Mapping[str, Tensor]], backbone: nn.Module, given: Mapping[str, Tensor]) -> Any:

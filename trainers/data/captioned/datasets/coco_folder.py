@@ -66,7 +66,7 @@ def _joined(folder: Path, limit: int | None, progress: Progress) -> CaptionedDat
         broader |= broader_classes(seen.get("categories", ()))
         images = sorted(said["images"], key=lambda image: _ordered(_id(image["id"])))[:limit]
         place = _Place.of(folder, split, images)
-        captions, boxes, lost = defaultdict(list), defaultdict(list), Counter()
+        captions, boxes, lost = defaultdict(list), defaultdict(list), Counter[str]()
         for entry in said["annotations"]:
             text = entry.get("caption") if isinstance(entry, dict) else None
             if isinstance(text, str) and text.strip() and "image_id" in entry:
