@@ -77,7 +77,7 @@ def answering(endpoint: Endpoint, refused: int = 404) -> Endpoint:
     return answer
 
 
-def json_reply(content: dict[str, Any], status: int = 200) -> Response:
+def json_reply(content: dict[str, Any] | list[Any], status: int = 200) -> Response:
     """Make a reply that no cache keeps."""
     return json_bytes(json_body(content), status)
 
@@ -87,7 +87,7 @@ def json_bytes(body: bytes, status: int = 200) -> Response:
     return Response(body, status, headers={"Cache-Control": "no-store"}, media_type=_JSON)
 
 
-def json_body(content: dict[str, Any]) -> bytes:
+def json_body(content: dict[str, Any] | list[Any]) -> bytes:
     """Write JSON that any text can stand in."""
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     # a folder's name that is no UTF-8 holds surrogates; they must not break the reply, nor its JSON

@@ -120,7 +120,7 @@ def read_files(
     tables = [tables[0], *(_in_order(tables[0], table) for table in tables[1:])]
     every = {name: values for table in reversed(tables) for name, values in table.columns.items()}
     tables[0] = replace(
-        tables[0], columns=tables[0].columns | {n: v for n, v in every.items() if n not in tables[0].columns}
+        tables[0], columns={**tables[0].columns, **{n: v for n, v in every.items() if n not in tables[0].columns}}
     )
     first, tabled = _with_beside(tables[0], [*((path, ()) for path in others), *beside])
     tables[0] = first

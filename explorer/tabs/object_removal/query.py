@@ -53,8 +53,9 @@ class Answers:
         ranked = None if known else self._recorded.answer(dataset, filled, models, query.k)
         recorded = ranked is not None
         if ranked is None:
-            times = (query.patience, HURRY) if wait is None else (wait, wait)
-            ranked = self._ranked(query.k, image, filled, *self._index.enough(models, dataset, *times, own))
+            patience, hurry = (query.patience, HURRY) if wait is None else (wait, wait)
+            enough = self._index.enough(models, dataset, patience, hurry, own)
+            ranked = self._ranked(query.k, image, filled, *enough)
         reply = filled.json()
         about = {
             "image": image.ref,

@@ -45,9 +45,9 @@ class Conse(ImageTextModel):
 
     def __init__(self, parameters: ConseParameters) -> None:
         super().__init__(side=SIDE, context=_CONTEXT, mean=(0, 0, 0), std=(1, 1, 1))
-        if (reason := _missing(parameters)) is not None:
-            raise UserError(reason)
-        folder = sentence_folder()
+        reason, folder = _missing(parameters), sentence_folder()
+        if reason is not None or folder is None:
+            raise UserError(reason or "The folder of the sentence encoder is not there.")
         with importing():
             from transformers import AutoModel, AutoTokenizer
 
