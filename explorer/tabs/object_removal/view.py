@@ -118,7 +118,7 @@ class Showing:
             json.dumps({"classes": classes}) if classes else "",
             "",
             *self.warning(image, names),
-            gr.update(visible=not told["objects"]),
+            gr.skip(),  # the picker says which tool is in hand once it has the image
             gr.update(value=None, choices=[str(word) for word in list(words)[:500]]),
             gr.update(visible=False),
             {"image": told, "removed": []},
