@@ -11,7 +11,7 @@ export class UntrainedRows {
   /** `choose(i)` when an image is pressed. */
   constructor(choose) {
     this.choose = choose;
-    this.rows = el("div", { class: "rs-stack rs-rows" });
+    this.rows = el("div", { class: "rs-stack rs-untrainedrows" });
     this.node = fold("Without training", this.rows);
     this.node.hidden = true;
     this.node.addEventListener("toggle", () => this.fill());

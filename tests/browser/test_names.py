@@ -115,7 +115,7 @@ FIRST = re.compile(r"made-up|product|aisle|\bkind\b(?! of run)|first_set", re.IG
 """Words that only the first dataset brings: its name, its levels, its classes."""
 _SAID = """() => ["#live-view", "#rs-sidebar"].flatMap((part) => [document.querySelector(part)].flatMap((root) =>
   [...[root.cloneNode(true)].map((copy) => {
-    copy.querySelectorAll("option").forEach((option) => option.remove());  // a list of all runs names other ones
+    copy.querySelectorAll("option, .rs-report").forEach((other) => other.remove());  // lists, and images to train on
     return copy.textContent;
   }), ...[...root.querySelectorAll("*")].flatMap((node) =>
     [...["title", "aria-label", "placeholder"].map((name) => node.getAttribute(name)), node.value])]))

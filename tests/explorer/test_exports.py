@@ -130,9 +130,8 @@ def test_each_run_offers_what_it_has(page: Page, root: Path, tmp_path: Path) -> 
     for folder, lacking in ((run, set()), (other, {"encoders.zip"}), (recorded, none)):
         offered = page.get(f"run/{folder.id}").json()["downloads"]
         assert offered == cards[folder.id]["downloads"]
-        assert {name for name in SINGLE - set(offered) if not name.startswith("film.")} == lacking and set(
-            offered
-        ) <= SINGLE
+        optional = {name for name in SINGLE if name.startswith("film.")} | {"untrained.csv"}
+        assert SINGLE - set(offered) - optional == lacking and set(offered) <= SINGLE
         assert all(EXPORTS[name].title == title for name, title in offered.items())
     reply = page.get(f"run/{other.id}/download/encoders.zip")
     assert reply.status_code == 404 and "has no download 'encoders.zip'" in reply.json()["error"]
@@ -205,7 +204,7 @@ def test_nothing_is_left_in_the_temporary_folder(root: Path, tmp_path: Path, mon
     folder = make_run(root, points=30, frames=1)
     folder.write_checkpoint({f"arm{arm}/encoder/body.weight": torch.ones(2) for arm in range(2)}, {"step": 25})
     page = Page(root, tmp_path / "recorded", tmp_path / "assets")
-    sent = {name for name in SINGLE - {"models.zip"} if EXPORTS[name].make is None}  # its weights are none
+    sent = {name for name in SINGLE - {"models.zip", "untrained.csv"} if EXPORTS[name].make is None}  # it has none
     for kind in sent:
         _download(page, folder, kind)
     page.get(f"run/{make_run(root, phase='queued').id}/download/replay.html")

@@ -37,7 +37,7 @@ def test_the_page_begins_with_a_file_and_its_commands_train(tmp_path: Path) -> N
     assert all(words[:3] == ["python", "-m", "trainers"] for words in training)
     told = json.dumps([[*words[3:], *SMALL] for words in training])
     done = python(tmp_path, "-c", ALL, told)
-    assert done.returncode == 0 and done.stdout.count("Soft margin ") == len(training), done.stderr
+    assert done.returncode == 0 and done.stdout.count("Soft margin  ") == len(training), done.stderr
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     needed = (Needed(names=("soft_margin",), title=str(file), digest=digest),)
     assert [folder.plugins for folder in list_runs(tmp_path / "runs")] == [needed] * len(training)

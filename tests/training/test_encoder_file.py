@@ -211,7 +211,7 @@ def test_what_cannot_be_exported_is_refused_in_words(
     finetuning = RunFolder.create(tmp_path, FinetuningConfig())
     assert "trains no encoder of the catalogue" in refused(capsys, finetuning.id, "--without-head", *here)
     assert "no checkpoint" in refused(capsys, finetuning.id, *here)
-    assert "is the name of a card" in refused(capsys, loop.folder.id, "--out", str(tmp_path / "model.md"), *here)
+    assert "Let it end in .safetensors" in refused(capsys, loop.folder.id, "--out", str(tmp_path / "model.md"), *here)
     (tmp_path / "file").write_text("")
     for place in ("none/encoder.safetensors", "file/encoder.safetensors", ""):
         out = str(tmp_path / place)

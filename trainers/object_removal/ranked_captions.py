@@ -67,7 +67,7 @@ def _kind(classes: Collection[str], present: Collection[str], removed: Collectio
 
 
 def ranked(
-    gallery: CaptionGallery, vectors: Tensor, queries: Tensor, judgement: Judgement, k: int
+    gallery: CaptionGallery, vectors: Tensor, queries: Tensor, judgement: Judgement, k: int, *, annotated: bool = True
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Rank the captions: the ``k`` nearest of the original and of the image without the object.
 
@@ -77,6 +77,7 @@ def ranked(
         queries: float32 ``[2, D]``, original and filled.
         judgement: what was removed and what stays.
         k: at most G.
+        annotated: all that is in the image is known, as in a dataset; of others nothing may be.
     """
     whole = replace(judgement, kept=(*judgement.kept, *judgement.removed), removed=())
     present, removed = map(torch.from_numpy, class_tables([whole, judgement], gallery.matcher.classes))
@@ -90,7 +91,7 @@ def ranked(
                     "row": int(row_of_caption),
                     "text": gallery.texts[row_of_caption],
                     "similarity": round(float(near), 4),
-                    "verdict": verdict(int(code), original=row == 0, known=bool(of.kept)),
+                    "verdict": verdict(int(code), original=row == 0, known=annotated or bool(of.kept)),
                     "move": None,
                     "parts": parts(gallery.texts[row_of_caption], gallery.matcher, of.kept, of.removed),
                 }
@@ -100,9 +101,11 @@ def ranked(
     return both[0], both[1]
 
 
-def compared(gallery: CaptionGallery, vectors: Tensor, queries: Tensor, judgement: Judgement, k: int) -> dict[str, Any]:
+def compared(
+    gallery: CaptionGallery, vectors: Tensor, queries: Tensor, judgement: Judgement, k: int, *, annotated: bool = True
+) -> dict[str, Any]:
     """Compare the lists of :func:`ranked`: how far each caption moved, which entered and which left."""
-    original, removed = ranked(gallery, vectors, queries, judgement, k)
+    original, removed = ranked(gallery, vectors, queries, judgement, k, annotated=annotated)
     before, after = ([line.pop("row") for line in rows] for rows in (original, removed))
     ranks = {row: rank for rank, row in enumerate(before)}
     for rank, (row, line) in enumerate(zip(after, removed, strict=True)):

@@ -106,7 +106,8 @@ class Answers:
         notes += [*known.notes(image.source == "drawn"), *_cut(encoding, loaded.context)]
         if partial is not None:
             notes.append(f"It {partial['message']}.")
-        lists = compared(gallery, encoding.first(total), loaded.images(torch.stack(pair)), filled.judgement, k)
+        queries, annotated = loaded.images(torch.stack(pair)), image.dataset is not None
+        lists = compared(gallery, encoding.first(total), queries, filled.judgement, k, annotated=annotated)
         return {"name": known.name, "title": known.title, "notes": notes, **lists, "partial": partial}
 
 

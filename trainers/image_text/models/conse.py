@@ -115,8 +115,7 @@ def _missing(_parameters: object) -> str | None:
 DESCRIPTOR = ModelDescriptor(
     name="conse",
     title="ConSE",
-    sentence="The shipped classifier's 1,000 classes in the words of a sentence encoder: nothing else does it see, no "
-    "colour, number or place. Far below CLIP; needs no hub.",
+    sentence="Sees the shipped classifier's 1,000 classes alone: no colour, number or place. Far below CLIP; no hub.",
     paper="Zero-Shot Learning by Convex Combination of Semantic Embeddings, Norouzi et al., ICLR 2014",
     parameters=ConseParameters,
     make=Conse,

@@ -12,12 +12,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from PIL import Image
-
 from trainers.data.captioned.base import CaptionedDescriptor, CaptionedRequest, broader_classes
 from trainers.data.captioned_images import Box, CaptionedDataset, CaptionedImage
 from trainers.data.decode import orientation
-from trainers.data.image_file import read_below
+from trainers.data.image_file import open_header, read_below
 from trainers.data.names import on_disk
 from trainers.errors import DataError
 from trainers.progress import Progress
@@ -182,11 +180,11 @@ def _image(image: Mapping[str, Any], place: _Place, captions: Any, boxes: Any) -
 def _turn(path: Path, size: tuple[int, int]) -> int | None:
     """Return the EXIF orientation of a photograph that is shown on its side of what the file's sizes name, or None."""
     try:
-        with Image.open(on_disk(path)) as image:
-            turn = orientation(image)
-            return turn if turn in _ON_ITS_SIDE and image.size == size else None
-    except (OSError, ValueError, SyntaxError):  # said where it is read
+        image = open_header(on_disk(path).read_bytes())
+    except (OSError, DataError):  # said where it is read
         return None
+    turn = orientation(image)
+    return turn if turn in _ON_ITS_SIDE and image.size == size else None
 
 
 _ON_ITS_SIDE: Mapping[int, tuple[bool, bool]] = {5: (False, False), 6: (True, False), 7: (True, True), 8: (False, True)}
