@@ -29,7 +29,7 @@ from trainers.runs.probe import kept_queries
 from trainers.runs.records import QueryScores, RunState, Scalar, Snapshot
 from trainers.training.labelled_loop import write_probe
 from trainers.untrained.of_training import score_on
-from trainers.untrained.scoring import TestSet, judged, score_untrained
+from trainers.untrained.scoring import TestSet, score_untrained, stack_results
 from trainers.untrained.ways.base import Setting
 
 ON_MAPS = 1500
@@ -220,7 +220,7 @@ class BroughtRun:
             classes=0,
         )
         record = score_untrained(test, Setting(features=self.features, progress=self.tell), slow=False)
-        arms = judged(score_on(torch.from_numpy(each[self._rows]), test, test.probe) for each in self._last)
+        arms = stack_results(score_on(torch.from_numpy(each[self._rows]), test, test.probe) for each in self._last)
         rows = self._rows.astype(np.int64)
         self.folder.write_untrained(replace(record, images=rows, total=self.count, arms=arms, lacking={}))
 

@@ -83,7 +83,7 @@ def _content(path: Path) -> Any:
     if head[8:] == b"{":  # behind the length of the head
         return read_tensors(path)[0]
     try:
-        with harmless.allowed():
+        with harmless.pass_over():
             return torch.load(path, map_location="cpu", weights_only=True)
     except OSError:
         raise
@@ -115,7 +115,7 @@ def _refusal(path: Path, error: Exception) -> str:
 def _unknown(path: Path, error: Exception) -> list[str]:
     """Return the classes and functions that a file asks for and that are not known to be harmless, a few of them."""
     try:
-        with harmless.allowed():
+        with harmless.pass_over():
             names = torch.serialization.get_unsafe_globals_in_checkpoint(path)
         names.sort(key=lambda name: (name.startswith("torch."), name))  # the person's own first
     except Exception:  # of the earlier form of torch.save, or damaged

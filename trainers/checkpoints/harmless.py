@@ -84,7 +84,7 @@ _lock = Lock()  # torch keeps one list for the process
 
 
 @contextmanager
-def allowed() -> Iterator[None]:
+def pass_over() -> Iterator[None]:
     """Let ``torch.load(weights_only=True)`` pass over :data:`HARMLESS` meanwhile."""
     with _lock, torch.serialization.safe_globals([(stand_in, name) for name, stand_in in HARMLESS.items()]):
         yield

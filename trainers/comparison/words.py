@@ -186,11 +186,12 @@ def _ranked(rows: Sequence[Row], pairs: Sequence[VariantPair], title: str, measu
         whom = f"{nearest}" if len(against) == 1 else f"the next, {nearest}"
         return f"{begin}: {lead} {'above' if up else 'below'} {whom}, more than chance explains."
     beaten = [name for name in against if name not in unseen]
-    begin += f", above {_listed(beaten)} by more than chance explains" if beaten and up else ""
-    begin += f", below {_listed(beaten)} by more than chance explains" if beaten and not up else ""
+    begin += f", above {list_names(beaten, _NAMED)} by more than chance explains" if beaten and up else ""
+    begin += f", below {list_names(beaten, _NAMED)} by more than chance explains" if beaten and not up else ""
     closest = max(unseen.values(), key=lambda pair: abs(pair.difference.mean))
     widest = "" if len(unseen) == 1 else f"that on {_other(closest, best.variant)}"
-    return f"{begin}. {_sentence(f'Its lead on {_listed(list(unseen))} could be chance', closest, measure, widest)}"
+    lead = f"Its lead on {list_names(list(unseen), _NAMED)} could be chance"
+    return f"{begin}. {_sentence(lead, closest, measure, widest)}"
 
 
 def _sentence(words: str, pair: VariantPair, measure: Measure, what: str = "") -> str:
@@ -212,8 +213,8 @@ def _size(pair: VariantPair, measure: Measure) -> str:
     return f"{number(abs(pair.difference.mean), measure)}{' points' if measure.unit == 'share' else ''}"
 
 
-def _listed(names: Sequence[str]) -> str:
-    """Join names; of many the first ones, and how many there are beside."""
-    if len(names) > _NAMED:
-        return f"{', '.join(names[: _NAMED - 1])} and {len(names) - _NAMED + 1} others"
+def list_names(names: Sequence[str], most: int | None = None) -> str:
+    """Join names; of more than ``most`` the first ones, and how many there are beside."""
+    if most is not None and len(names) > most:
+        return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} others"
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

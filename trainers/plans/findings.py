@@ -9,7 +9,7 @@ from typing import Any
 
 from trainers.cells import csv_text
 from trainers.comparison import ComparisonTable, VariantPair
-from trainers.comparison.words import condition, number
+from trainers.comparison.words import condition, list_names, number
 from trainers.kinds import kind_of
 from trainers.metrics.names import Described, describe
 from trainers.plans.config import FairComparisonConfig, data_of
@@ -135,12 +135,8 @@ def _chosen(search: Search, config: FairComparisonConfig) -> str:
     )
     return (
         f"{title}: trial {best.number + 1}, {metric.title} {_score(best.score, metric)} on the folds against {before} "
-        f"at the settings given: {changed}{f'; {_listed(same)} as given' if same else ''}."
+        f"at the settings given: {changed}{f'; {list_names(same)} as given' if same else ''}."
     )
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _searched(config: FairComparisonConfig, searched: Sequence[Search]) -> Iterator[str]:

@@ -17,6 +17,7 @@ from trainers.devices.host import send
 from trainers.devices.precision import autocast
 from trainers.distributed.gather import joined, spread
 from trainers.distributed.group import world
+from trainers.encoders.base import Encoder
 from trainers.errors import RunError
 from trainers.progress import Progress, silent
 from trainers.training.evaluation import arriving
@@ -122,6 +123,35 @@ def embedded(encoder: nn.Module, images: Tensor, device: torch.device, *, unit: 
             raw = encoder(pixels)
         every = joined(raw.float(), len(whole))
         yield F.normalize(every, dim=1) if unit else every
+
+
+FEATURE_BATCH = 64
+_FEATURES_ON_CPU = 16
+"""Images at a time on a CPU: the maps of more are memory that is asked of the system anew in every layer."""
+
+
+@torch.inference_mode()
+def compute_features(
+    encoder: Encoder, images: Tensor, device: torch.device, progress: Progress, dtype: torch.dtype = torch.float16
+) -> Tensor:
+    """Compute what a frozen encoder's head is trained on, or the embeddings of another encoder: ``[N, F]`` on the CPU.
+
+    Args:
+        encoder: on the device; it is put into evaluation mode.
+        images: uint8 ``[N, C, H, W]``.
+        progress: told in words and as a fraction; it may raise to give up.
+        dtype: of the features.
+    """
+    encoder.eval().to(memory_format=torch.channels_last)
+    size = _FEATURES_ON_CPU if device.type == "cpu" else FEATURE_BATCH
+
+    def computed() -> Iterator[Tensor]:
+        for start in range(0, len(images), size):
+            progress(f"computing frozen features of {len(images):,} images", start / len(images))
+            pixels = send(images[start : start + size], device).float().div_(255)
+            yield (encoder.features if encoder.frozen else encoder)(pixels).to(dtype)
+
+    return torch.cat(list(arriving(computed())))
 
 
 @dataclass(frozen=True, kw_only=True)

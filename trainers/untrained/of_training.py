@@ -20,7 +20,7 @@ from trainers.progress import Progress
 from trainers.runs import RunFolder
 from trainers.runs.regular import is_regular
 from trainers.runs.untrained import JUDGED, Untrained
-from trainers.untrained.scoring import SECONDS, TestSet, judged, score_untrained
+from trainers.untrained.scoring import SECONDS, TestSet, score_untrained, stack_results
 from trainers.untrained.ways.base import Setting
 
 
@@ -71,7 +71,7 @@ class UntrainedRows:
         """
         setting = dataclasses.replace(self._setting, seconds=SECONDS, progress=tell)
         record = score_untrained(self._test, setting, slow=self._slow, known=self._known())
-        self._folder.write_untrained(with_results(record, self._folder, self._test, judged(arms)))
+        self._folder.write_untrained(with_results(record, self._folder, self._test, stack_results(arms)))
 
     def _known(self) -> Untrained | None:
         try:
@@ -97,7 +97,7 @@ def with_results(record: Untrained, folder: RunFolder, test: TestSet, arms: np.n
             known[key] = score_on(torch.from_numpy(rows.astype(np.float32)), test, test.probe)
         return known[key]
 
-    return dataclasses.replace(record, before=judged(map(scored, first)), after=judged(map(scored, last)))
+    return dataclasses.replace(record, before=stack_results(map(scored, first)), after=stack_results(map(scored, last)))
 
 
 def score_on(embeddings: Tensor, test: TestSet, rows: Tensor | None) -> np.ndarray:

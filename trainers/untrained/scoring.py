@@ -97,7 +97,7 @@ def score_untrained(test: TestSet, setting: Setting, *, slow: bool, known: Untra
     )
 
 
-def titled(entry: UntrainedDescriptor, setting: Setting) -> str:
+def row_title(entry: UntrainedDescriptor, setting: Setting) -> str:
     """Return the title of an entry for a run."""
     of = entry.of_run(setting)
     return f"{entry.title} of {of}" if of else entry.title
@@ -167,7 +167,7 @@ def _made(
 ) -> UntrainedRow:
     return UntrainedRow(
         name=entry.name,
-        title=titled(entry, setting),
+        title=row_title(entry, setting),
         sentence=entry.sentence,
         numbers=numbers,
         values=values,
@@ -175,6 +175,6 @@ def _made(
     )
 
 
-def judged(scores: Iterable[np.ndarray]) -> np.ndarray:
+def stack_results(scores: Iterable[np.ndarray]) -> np.ndarray:
     """Stack results of arms, ``[M, n]`` each, as a record keeps them."""
     return np.stack(list(scores)).astype(np.float32)

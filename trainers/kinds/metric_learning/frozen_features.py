@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import chain
 
 import torch
@@ -11,13 +11,9 @@ from torch import Tensor
 
 from trainers.data import cache
 from trainers.data.settings import cache_folder
-from trainers.devices.host import send
 from trainers.encoders import Encoder
-from trainers.training.evaluation import arriving
+from trainers.training.embedding import compute_features
 
-BATCH = 64
-_ON_CPU = 16
-"""Images at a time on a CPU: the maps of more are memory that is asked of the system anew in every layer."""
 MOST = 4096
 """Training images whose features a head begins with."""
 
@@ -46,7 +42,7 @@ def frozen_features(
     stored = cache.read("features", key)
     if stored is not None:
         return stored.tensors["features"]
-    features = _compute(encoder, images, device, progress)
+    features = compute_features(encoder, images, device, progress)
     if not cache.write("features", key, {"features": features}) and cache_folder() is not None:
         progress("the features are not cached: the cache folder cannot be written", 1.0)
     return features
@@ -66,22 +62,8 @@ def fit_head(encoder: Encoder, train: Tensor, device: torch.device, progress: Ca
     if not encoder.frozen:
         whole = copy.deepcopy(encoder).to(device)
         whole.without_head()
-        rows = _compute(whole, rows, device, progress)
+        rows = compute_features(whole, rows, device, progress)
     encoder.cpu().fit(rows.float())
-
-
-@torch.inference_mode()
-def _compute(encoder: Encoder, images: Tensor, device: torch.device, progress: Callable[[str, float], None]) -> Tensor:
-    encoder.eval().to(memory_format=torch.channels_last)
-    size = _ON_CPU if device.type == "cpu" else BATCH
-
-    def computed() -> Iterator[Tensor]:
-        for start in range(0, len(images), size):
-            progress(f"computing frozen features of {len(images):,} images", start / len(images))
-            pixels = send(images[start : start + size], device).float().div_(255)
-            yield (encoder.features if encoder.frozen else encoder)(pixels).half()
-
-    return torch.cat(list(arriving(computed())))
 
 
 def _key(encoder: Encoder, fingerprint: str) -> str:

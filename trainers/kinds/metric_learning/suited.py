@@ -30,12 +30,12 @@ from trainers.data.roles import Roles
 from trainers.encoders import ENCODERS
 from trainers.kinds.base import Preset
 from trainers.kinds.metric_learning.config import MetricLearningConfig
-from trainers.kinds.metric_learning.frozen_features import BATCH
 from trainers.losses import LOSSES, LossDescriptor
 from trainers.metrics.names import check_size
 from trainers.parameters import Choice, make
 from trainers.samplers import SAMPLERS
 from trainers.samplers.base import Sampler
+from trainers.training.embedding import FEATURE_BATCH
 from trainers.training.footprint import (
     COPIES,
     FLOAT,
@@ -72,7 +72,7 @@ def footprint(config: MetricLearningConfig, shape: Shape | None = None) -> Footp
     pixels = known.channels * known.side**2
     proxies = sum(loss.proxies * (_LEVELS if loss.level_proxies else 1) for loss in descriptors)
     frozen = ENCODERS[config.encoder.name].frozen  # its features are computed from few images at a time
-    seen, at_once = (BATCH, BATCH) if frozen else (config.probe_size, _EVALUATED)
+    seen, at_once = (FEATURE_BATCH, FEATURE_BATCH) if frozen else (config.probe_size, _EVALUATED)
     rings = [(config.memory or loss.memory) if loss.gallery else 0 for loss in descriptors]
     return Footprint(
         images=min(known.images * pixels, settings.memory_bytes()),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from trainers.comparison import Cell, compare
+from trainers.comparison.words import list_names
 from trainers.kinds import arm_titles
 from trainers.metrics import describe
 from trainers.metrics.measures import TEST
@@ -73,7 +74,7 @@ def _below(record: Untrained, titles: Sequence[str], config: Any) -> list[Untrai
         assert row is not None
         for metric in dict.fromkeys(arms.values()):
             below = [arm for arm, judged in arms.items() if judged == metric]
-            values = _listed([f"{titles[arm]} {_percent(_mean(record.arms[arm], metric))}" for arm in below])
+            values = list_names([f"{titles[arm]} {_percent(_mean(record.arms[arm], metric))}" for arm in below])
             queries = int((~np.isnan(_of(row.values, metric))).sum())
             sentence = (
                 f"{row.title} without any training: {describe(metric).short} {_percent(_mean(row.values, metric))}, "
@@ -125,7 +126,7 @@ def _worse(record: Untrained, titles: Sequence[str], labels: np.ndarray) -> list
                 found.setdefault(metric, []).append(arm)
     made = []
     for metric, arms in found.items():
-        ends = _listed([f"{titles[arm]} {_percent(_mean(record.after[arm], metric))}" for arm in arms])
+        ends = list_names([f"{titles[arm]} {_percent(_mean(record.after[arm], metric))}" for arm in arms])
         begun = _percent(_mean(record.before[arms[0]], metric))
         sentence = (
             f"Training made the encoder worse: {describe(metric).short} {begun} at step 0, at the end {ends}, on the "
@@ -147,8 +148,9 @@ def _memorised(
             known.append((arm, f"{title} {_percent(train)} and {_percent(test)}"))
     if not known:
         return []
+    which = list_names([each for _, each in known])
     sentence = (
-        f"Memorised: R@1 of training images is far above that of test images ({_listed([each for _, each in known])}). "
+        f"Memorised: R@1 of training images is far above that of test images ({which}). "
         f"It learned its {record.classes:,} training classes rather than what makes images alike; more classes, "
         "published weights or stronger augmentation help."
     )
@@ -180,7 +182,3 @@ def _mean(values: np.ndarray, metric: str) -> float:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -7,18 +7,17 @@ import time
 import torch
 from torch import Tensor
 
-from trainers.devices.host import send
 from trainers.encoders import ENCODERS, shipped
 from trainers.encoders.published import SHIPPED
 from trainers.errors import UserError
 from trainers.parameters import Choice
-from trainers.training.evaluation import arriving
+from trainers.progress import Progress, silent
+from trainers.training.embedding import compute_features
 from trainers.untrained.ways.base import Setting, UntrainedDescriptor
 
 TRIED = 8
 """Images by which the speed is measured."""
 SMALLEST = 32
-_PART = 32
 _AS_THEY_ARE = ("model", "side", "pooling")
 _SHIPPED = Choice(name="timm_frozen", parameters={"model": shipped.MODEL, "side": SHIPPED.side, "pooling": "published"})
 
@@ -59,29 +58,22 @@ def embed(images: Tensor, setting: Setting) -> Tensor:
     encoder = ENCODERS[chosen.name].build(
         channels=channels, side=side, dim=1, parameters={**chosen.parameters, "head": "linear"}
     )
-    encoder = encoder.to(setting.device).eval()
+    encoder = encoder.to(setting.device)
 
-    @torch.inference_mode()
-    def features(part: Tensor) -> Tensor:
-        return encoder.features(send(part, setting.device).float().div_(255)).float()
+    def features(part: Tensor, progress: Progress = silent) -> Tensor:
+        return compute_features(encoder, part, setting.device, progress, torch.float32)
 
     if setting.seconds is not None:
-        features(images[:TRIED]).cpu()  # the first time is longer
+        features(images[:TRIED])  # the first time is longer
         begun = time.monotonic()
-        features(images[:TRIED]).cpu()
+        features(images[:TRIED])
         needed = (time.monotonic() - begun) * len(images) / TRIED
         if needed > setting.seconds:
             raise UserError(
                 f"{len(images):,} images take about {needed:.0f} s here: a press in Live reads them, or python -m "
                 "trainers untrained RUN."
             )
-    parts = images.split(_PART)
-
-    def computed(number: int) -> Tensor:
-        setting.progress("reading the features without training", number / len(parts))
-        return features(parts[number])
-
-    return torch.cat(list(arriving(map(computed, range(len(parts))))))
+    return features(images, setting.progress)
 
 
 DESCRIPTOR = UntrainedDescriptor(
